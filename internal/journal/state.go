@@ -1,0 +1,317 @@
+package journal
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Origin is where something in a [State] comes from.
+type Origin struct {
+	Seq    int64     // the row that put these bytes, whose New is their hash: [VersionName] of both is where they are kept
+	Time   time.Time // of the row that last changed the entry
+	By     string
+	Trust  string // the name of the trust
+	Source string
+}
+
+// Accepted is what a model may be shown of a path.
+type Accepted struct {
+	Hash     string // of the accepted bytes; those on disk may differ
+	Key      string
+	Rules    []string // flags: findings that did not keep it from being accepted
+	Approved bool     // the operator accepted these bytes
+	Origin
+}
+
+// Archived is a retired memory.
+type Archived struct {
+	Accepted        // as it was, with the bytes that were archived; Time is when it was retired
+	Path     string // where it was
+	Retired  int64  // the row that retired it
+}
+
+// Tomb is what is left of a path that was freed. A new memory at that path, or under that
+// key, is judged against it.
+type Tomb struct {
+	Hash  string // of the last accepted bytes; "" after a purge
+	Seq   int64  // the row that put them
+	Key   string
+	Trust string
+	Freed int64     // the row that freed the path
+	Time  time.Time // when
+}
+
+// Held is a candidate that waits for the operator.
+type Held struct {
+	Path   string
+	To     string // rename
+	Op     string // what it would do: add, replace, edit, remove, archive or rename
+	Hash   string // of the pending file
+	Base   string // hash of what it builds on
+	Digest string // of the proposal
+	Key    string
+	Plan   string
+	Rules  []string // why it waits
+	Origin
+}
+
+// State is what rows add up to. The zero State is that of no rows. Its maps are
+// for reading; only [State.Apply] changes them. Slices in it are shared with the
+// rows.
+type State struct {
+	Seq      int64               // last row applied
+	Epoch    int64               // last anchor row: acceptance before it does not count; 0 before any
+	Accepted map[string]Accepted // by path
+	Archived map[string]Archived // by name in the archive
+	Tombs    map[string]Tomb     // by path; never one that is in Accepted
+	Pending  map[string]Held     // by ID
+	Refused  map[string]int64    // by digest: the row of the operator's refusal, or purge
+	Outside  map[string]string   // by path: hash of the unaccepted bytes that were seen last; "" when deleted
+
+	steps []*step // of the last Window rows, oldest first, for abort; a step never changes
+}
+
+// Replay folds the rows up to and including seq: the room's state as it was then.
+// Rows are in the order of the journal, from its start.
+func Replay(rows []Row, seq int64) *State {
+	s := new(State)
+	for _, r := range rows {
+		if r.Seq > seq {
+			break
+		}
+		s.Apply(r)
+	}
+	return s
+}
+
+// Sorted yields a map's entries in the bytewise order of their keys.
+func Sorted[V any](m map[string]V) iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
+}
+
+// Clone returns a copy that later calls of Apply on s do not change.
+func (s *State) Clone() *State {
+	c := *s
+	c.Accepted, c.Archived, c.Tombs = maps.Clone(s.Accepted), maps.Clone(s.Archived), maps.Clone(s.Tombs)
+	c.Pending, c.Refused, c.Outside = maps.Clone(s.Pending), maps.Clone(s.Refused), maps.Clone(s.Outside)
+	c.steps = slices.Clone(s.steps)
+	return &c
+}
+
+// Apply adds the next row; the table in the package comment says what it does. It
+// takes rows as Decode gives them and does not judge them: which rows count (all of
+// them, or those with a verified MAC) is for the caller to decide before.
+//
+// An abort leaves what there would be had row Ref never been applied, even when later
+// rows built on it. It takes back a row of the last [Window] and none from before an anchor; any other
+// is without effect, so recovery writes its aborts before it anchors.
+func (s *State) Apply(r Row) {
+	s.Seq = r.Seq
+	if r.Op == OpAbort {
+		s.abort(r.Ref)
+		return
+	}
+	s.do(r)
+	stale := 0
+	for stale < len(s.steps) && r.Seq-s.steps[stale].row.Seq >= Window {
+		stale++
+	}
+	clear(s.steps[:stale])
+	s.steps = s.steps[stale:]
+}
+
+// do applies a row and notes how to take it back.
+func (s *State) do(r Row) {
+	t := &step{row: r}
+	s.effect(t, &r)
+	s.steps = append(s.steps, t) // without an effect too: it may have one when an earlier row is taken back
+}
+
+func (s *State) effect(t *step, r *Row) {
+	switch r.Op {
+	case OpAnchor:
+		*s = State{Seq: s.Seq, Epoch: r.Seq, Tombs: s.Tombs, Refused: s.Refused}
+	case OpAdd, OpReplace, OpEdit, OpAdopt:
+		s.accept(t, r, r.Path)
+	case OpRollback:
+		if r.New == "" {
+			s.free(t, r)
+			return
+		}
+		s.accept(t, r, r.Path)
+	case OpRestore:
+		drop(s.Archived, &t.archived, r.Path)
+		s.accept(t, r, target(r))
+	case OpRename:
+		s.rename(t, r)
+	case OpRemove:
+		s.free(t, r)
+	case OpArchive:
+		s.retire(t, r)
+	case OpObserve:
+		s.observe(t, r)
+	case OpPurge:
+		s.purge(t, r)
+	case OpHold:
+		set(&s.Pending, &t.pending, r.ID, Held{
+			Path: r.Path, To: r.To, Op: r.Act, Hash: r.New, Base: r.Old,
+			Digest: r.Digest, Key: r.Key, Plan: r.Plan, Rules: r.Rules, Origin: origin(r),
+		})
+	case OpWithdraw:
+		drop(s.Pending, &t.pending, r.ID)
+	case OpRefuse:
+		drop(s.Pending, &t.pending, r.ID)
+		s.refuse(t, r)
+	case OpApprove:
+		drop(s.Pending, &t.pending, r.ID)
+		drop(s.Refused, &t.refused, r.Digest)
+		done := *r
+		done.Op, done.Approved = r.Act, true
+		if r.Act != "" {
+			s.effect(t, &done)
+		}
+	}
+}
+
+func origin(r *Row) Origin {
+	return Origin{Seq: r.Seq, Time: r.Time, By: r.By, Trust: r.Trust, Source: r.Source}
+}
+
+// target is where a restore or an archive puts the bytes.
+func target(r *Row) string {
+	if r.To != "" {
+		return r.To
+	}
+	return r.Path
+}
+
+func (s *State) accept(t *step, r *Row, path string) {
+	s.settle(t, path, Accepted{
+		Hash: r.New, Key: r.Key, Rules: r.Rules,
+		Approved: r.Approved || r.Op == OpAdopt, Origin: origin(r),
+	})
+	drop(s.Refused, &t.refused, r.Digest)
+}
+
+// settle makes a the acceptance of path, which ends its tomb and what was seen there.
+func (s *State) settle(t *step, path string, a Accepted) {
+	set(&s.Accepted, &t.accepted, path, a)
+	drop(s.Tombs, &t.tombs, path)
+	drop(s.Outside, &t.outside, path)
+}
+
+// free ends the acceptance of r.Path. Bytes that were never accepted leave no tomb:
+// nothing is to be judged against them.
+func (s *State) free(t *step, r *Row) (was Accepted, ok bool) {
+	was, ok = s.Accepted[r.Path]
+	if ok {
+		drop(s.Accepted, &t.accepted, r.Path)
+		set(&s.Tombs, &t.tombs, r.Path, Tomb{
+			Hash: was.Hash, Seq: was.Seq, Key: was.Key, Trust: was.Trust, Freed: r.Seq, Time: r.Time,
+		})
+	}
+	drop(s.Outside, &t.outside, r.Path)
+	return was, ok
+}
+
+// rename moves an acceptance and what is known of it; the row names only what
+// changed. Bytes that were not accepted are not accepted for having been moved.
+func (s *State) rename(t *step, r *Row) {
+	seen := s.Outside[r.Path]
+	a, ok := s.free(t, r)
+	if !ok {
+		if seen != "" {
+			s.see(t, r.To, seen)
+		}
+		return
+	}
+	s.settle(t, r.To, moved(a, r))
+}
+
+// retire moves an acceptance into the archive.
+func (s *State) retire(t *step, r *Row) {
+	a, ok := s.free(t, r)
+	if !ok {
+		return
+	}
+	set(&s.Archived, &t.archived, target(r), Archived{Accepted: moved(a, r), Path: r.Path, Retired: r.Seq})
+}
+
+// moved is a with what the row names of it. Bytes keep the row that put them
+// unless this row changed them.
+func moved(a Accepted, r *Row) Accepted {
+	if r.New != "" && r.New != a.Hash {
+		a.Hash, a.Seq = r.New, r.Seq
+	}
+	for _, f := range [...]struct {
+		to   *string
+		from string
+	}{{&a.Trust, r.Trust}, {&a.Source, r.Source}, {&a.Key, r.Key}, {&a.By, r.By}} {
+		if f.from != "" {
+			*f.to = f.from
+		}
+	}
+	if len(r.Rules) > 0 {
+		a.Rules = r.Rules
+	}
+	a.Time = r.Time
+	a.Approved = a.Approved || r.Approved
+	return a
+}
+
+// observe notes what somebody did outside. A deletion takes effect; other bytes wait
+// for the operator, and what was accepted goes on counting.
+func (s *State) observe(t *step, r *Row) {
+	if r.New == "" {
+		s.free(t, r)
+	}
+	s.see(t, r.Path, r.New)
+}
+
+// see notes that path holds bytes with this hash now.
+func (s *State) see(t *step, path, hash string) {
+	if a, ok := s.Accepted[path]; ok && a.Hash == hash {
+		drop(s.Outside, &t.outside, path) // the accepted bytes are back
+		return
+	}
+	set(&s.Outside, &t.outside, path, hash)
+}
+
+// purge forgets one candidate, or all that a path stands for but the fact that it
+// did: key and trust stay in the tomb, so that a purge gives nobody a free hand there.
+func (s *State) purge(t *step, r *Row) {
+	s.refuse(t, r)
+	if r.ID != "" {
+		drop(s.Pending, &t.pending, r.ID)
+		return
+	}
+	s.free(t, r)
+	for name, a := range Sorted(s.Archived) {
+		if name == r.Path || a.Path == r.Path {
+			drop(s.Archived, &t.archived, name)
+		}
+	}
+	for id, h := range Sorted(s.Pending) {
+		if h.Path == r.Path || h.To == r.Path {
+			drop(s.Pending, &t.pending, id)
+		}
+	}
+	if tomb, ok := s.Tombs[r.Path]; ok {
+		tomb.Hash = ""
+		set(&s.Tombs, &t.tombs, r.Path, tomb)
+	}
+}
+
+func (s *State) refuse(t *step, r *Row) {
+	if r.Digest != "" {
+		set(&s.Refused, &t.refused, r.Digest, r.Seq)
+	}
+}
