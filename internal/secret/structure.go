@@ -1,0 +1,409 @@
+package secret
+
+import "strings"
+
+const (
+	maxHeader = 8192  // bytes after a private key's header that are looked at
+	maxObject = 2048  // bytes around "kty" that are looked at
+	minBody   = 30    // base64 bytes that make a key out of a header
+	maxLabel  = 60    // bytes between BEGIN and the dashes behind it
+	maxBasic  = 400   // base64 bytes of user:password
+	maxUser   = 512   // bytes of a URL's user part
+	maxJWT    = 16384 // bytes of a JSON Web Token
+)
+
+// pem finds a private key behind "BEGIN" at i: RFC 7468 and OpenPGP armour, also cut
+// short, indented, quoted with "> ", or with line ends written as \n.
+func (s *scanner) pem(i int) (int, bool) {
+	text := s.text
+	if !strings.HasSuffix(text[:i], "--") { // five dashes, but editors turn some into one
+		return 0, false
+	}
+	label := text[i:min(len(text), i+maxLabel)]
+	dashes := strings.Index(label, "-----")
+	if dashes < 0 || !strings.Contains(label[:dashes], "PRIVATE KEY") {
+		return 0, false
+	}
+	p := i + dashes + 5
+	limit := min(len(text), p+maxHeader)
+	total, last := 0, p
+	for p < limit {
+		p = skipArmour(text, p, limit)
+		start := p
+		for p < limit && isBase64(text[p]) {
+			p++
+		}
+		run := p - start
+		switch {
+		case run == 0 && strings.HasPrefix(text[p:], "-----END"):
+			last = p
+			if nl := strings.Index(text[p+5:min(len(text), p+5+maxLabel)], "-----"); nl >= 0 {
+				last = p + 5 + nl + 5
+			}
+			p = limit
+		case p < limit && text[p] == ':' || run > 0 && run < 16 && strings.HasPrefix(text[start:], "Comment"):
+			for p < limit && text[p] != '\n' && !strings.HasPrefix(text[p:], `\n`) {
+				p++
+			}
+		case run == 0, run < 16 && total == 0:
+			p = limit
+		case periodic(text[start:p]) || strings.Count(text[start:p], text[start:start+1]) == run:
+			return 0, false
+		default:
+			total, last = total+run, p
+		}
+	}
+	if total < minBody {
+		return 0, false
+	}
+	return s.record("secret.pem-private-key", i-2, last), true
+}
+
+// skipArmour skips what may stand between the lines of an armoured key.
+func skipArmour(text string, p, limit int) int {
+	for p < limit {
+		c := text[p]
+		switch {
+		case c <= ' ' || strings.IndexByte(">\"'+,|\\", c) >= 0:
+			p++
+			if c == '\\' && p < limit && (text[p] == 'n' || text[p] == 'r') {
+				p++
+			}
+		default:
+			return p
+		}
+	}
+	return p
+}
+
+func isBase64(c byte) bool { return class[c]&isAlnum != 0 || c == '+' || c == '/' || c == '=' }
+
+// putty finds the private lines of a PuTTY key file (PuTTY manual, appendix C).
+func (s *scanner) putty(i int) (int, bool) {
+	text := s.text[i:min(len(s.text), i+maxHeader)]
+	if !strings.HasPrefix(text, "PuTTY-User-Key-File-") {
+		return 0, false
+	}
+	p := strings.Index(text, "Private-Lines:")
+	if p < 0 {
+		return 0, false
+	}
+	total := 0
+	for p += len("Private-Lines:"); p < len(text); {
+		nl := strings.IndexAny(text[p:], "\n\\")
+		if nl < 0 {
+			nl = len(text) - p
+		}
+		line := strings.Trim(text[p:p+nl], " \t\r>\"")
+		if total > 0 && !strings.HasPrefix(line, "Private-MAC") && strings.IndexByte(line, ' ') >= 0 {
+			break
+		}
+		if len(line) >= 16 {
+			total += len(line)
+		}
+		p += nl
+		if strings.HasPrefix(line, "Private-MAC") {
+			break
+		}
+		if strings.HasPrefix(text[p:], `\n`) {
+			p++
+		}
+		p++
+	}
+	if total < minBody {
+		return 0, false
+	}
+	return s.record("secret.putty-private-key", i, i+min(p, len(text))), true
+}
+
+// jwt finds a JSON Web Token (RFC 7519) with a signature, or the five parts of an
+// encrypted one. The header must name its algorithm.
+func (s *scanner) jwt(i int) (int, bool) {
+	text := s.text[i:min(len(s.text), i+maxJWT)]
+	if i > 0 && urlSafe(s.text[i-1]) {
+		return 0, false
+	}
+	p, dots, last := 0, 0, 0
+	header := 0
+	for p < len(text) {
+		if text[p] == '.' && dots < 4 && p+1 < len(text) && urlSafe(text[p+1]) {
+			if dots == 0 {
+				header = p
+			}
+			dots++
+			last = p + 1
+		} else if !urlSafe(text[p]) {
+			break
+		}
+		p++
+	}
+	if dots < 2 || p-last < 16 {
+		return 0, false
+	}
+	var buf [512]byte
+	n := decode64(buf[:], text[:header])
+	head := buf[:n]
+	if !contains(head, `"alg"`) && !contains(head, `"enc"`) || contains(head, `"none"`) || placeholder(text[last:p]) {
+		return 0, false
+	}
+	return s.record("secret.jwt", i, i+p), true
+}
+
+func urlSafe(c byte) bool { return class[c]&isAlnum != 0 || c == '-' || c == '_' }
+
+// contains is bytes.Contains without a conversion.
+func contains(b []byte, w string) bool {
+	for i := 0; i+len(w) <= len(b); i++ {
+		if string(b[i:i+len(w)]) == w {
+			return true
+		}
+	}
+	return false
+}
+
+// jwk finds the private member of a JSON Web Key (RFC 7517): "d", or "k" of a symmetric one.
+func (s *scanner) jwk(i int) (int, bool) {
+	text := s.text
+	open := strings.LastIndexByte(text[max(0, i-maxObject):i], '{')
+	shut := strings.IndexByte(text[i:min(len(text), i+maxObject)], '}')
+	if open < 0 || i == 0 || text[i-1] != '"' {
+		return 0, false
+	}
+	open += max(0, i-maxObject)
+	end := min(len(text), i+maxObject)
+	if shut >= 0 {
+		end = i + shut
+	}
+	for _, member := range [...]string{`"d"`, `"k"`} {
+		if member == `"k"` && !strings.Contains(text[open:end], `"oct"`) {
+			continue
+		}
+		at := strings.Index(text[open:end], member)
+		if at < 0 {
+			continue
+		}
+		p := skipSpace(text, open+at+3)
+		if p >= end || text[p] != ':' {
+			continue
+		}
+		p = skipSpace(text, p+1)
+		if p >= end || text[p] != '"' {
+			continue
+		}
+		p++
+		q := p
+		for q < end && urlSafe(text[q]) {
+			q++
+		}
+		if q-p >= 20 && !placeholder(text[p:q]) {
+			s.record("secret.jwk-private-key", p, q)
+			return i + 3, true
+		}
+	}
+	return 0, false
+}
+
+// userinfo finds a password in "scheme://user:password@host" at the colon i. A token in
+// place of both ("https://x@host") counts when it looks random. The scan goes on
+// behind the colon, because the user may be a token too.
+func (s *scanner) userinfo(i int) {
+	text := s.text
+	p := i + 3
+	limit := min(len(text), p+maxUser)
+	if s.anchored || i == 0 || class[text[i-1]]&isAlnum == 0 {
+		return
+	}
+	colon, at := -1, -1
+	for j := p; j < limit; j++ {
+		c := text[j]
+		if c == '@' {
+			at = j
+			// a later "@" before the end of the authority belongs to the password
+			continue
+		}
+		if c == ':' && colon < 0 {
+			colon = j
+		}
+		if c <= ' ' || c >= 0x80 || strings.IndexByte("/?#\"'`<>\\^|", c) >= 0 {
+			break
+		}
+	}
+	if at < 0 {
+		return
+	}
+	start := p
+	if colon >= 0 && colon < at {
+		start = colon + 1
+	}
+	v := text[start:at]
+	user := ""
+	if start > p {
+		user = text[p : start-1]
+	}
+	if start == p && (len(v) < 20 || !random(v)) || !urlPassword(v, user) {
+		return
+	}
+	s.record("secret.url-password", start, at)
+}
+
+// urlPassword decides on the password of a URL. Words that stand for a password, the
+// user's own name and pure variables are placeholders.
+func urlPassword(v, user string) bool {
+	if len(v) < 6 || reference(v) || placeholder(v) || equalFold(v, user) {
+		return false
+	}
+	for _, w := range [...]string{"pass", "pwd", "secret", "token", "admin", "root", "guest", "user", "postgres", "mysql", "rabbit", "minio", "localhost", "apikey"} {
+		if i := indexFold(v, w); i >= 0 && len(v)-len(w) <= 4 {
+			return false
+		}
+	}
+	for i := 0; i < len(v); i++ {
+		if strings.IndexByte("${}*", v[i]) >= 0 {
+			return false
+		}
+	}
+	s := shapeOf(v)
+	return s.kinds() >= 2 && (s.digit > 0 || s.changes >= 3)
+}
+
+// scheme finds the credentials of an Authorization header behind "Bearer" or "Basic".
+func (s *scanner) scheme(k kind, p int) (int, bool) {
+	text := s.text
+	start := skipSpace(text, p)
+	if start == p || start >= len(text) {
+		return 0, false
+	}
+	end := start
+	for end < len(text) && (urlSafe(text[end]) || strings.IndexByte("+/=.~:", text[end]) >= 0) {
+		end++
+	}
+	for end > start && (text[end-1] == '.' || text[end-1] == ':') {
+		end--
+	}
+	v := text[start:end]
+	if k == kindBasic {
+		if !basic64(v) {
+			return 0, false
+		}
+		return s.record("secret.basic-auth", start, end), true
+	}
+	if e := s.formatAt(start); e > start {
+		return e, true
+	}
+	if !keyValue(v, true) {
+		return 0, false
+	}
+	return s.record("secret.bearer", start, end), true
+}
+
+// basic64 reports base64 of "user:password" with a password that is no placeholder.
+func basic64(v string) bool {
+	if len(v) < 8 || len(v) > maxBasic {
+		return false
+	}
+	var buf [maxBasic]byte
+	n := decode64(buf[:], v)
+	if n < 6 || n < len(strings.TrimRight(v, "="))*3/4-1 {
+		return false
+	}
+	colon := -1
+	for i, c := range buf[:n] {
+		if c < ' ' || c > '~' {
+			return false
+		}
+		if c == ':' && colon < 0 {
+			colon = i
+		}
+	}
+	if colon < 1 || n-colon-1 < 4 {
+		return false
+	}
+	return !placeholder(string(buf[colon+1 : n]))
+}
+
+// curl finds "-u user:password" on the line of a curl command. The scan goes on behind
+// the command's name, because headers and the URL may hold more.
+func (s *scanner) curl(i int) (int, bool) {
+	line := s.text[i:min(len(s.text), i+1024)]
+	if nl := strings.IndexByte(line, '\n'); nl >= 0 {
+		line = line[:nl]
+	}
+	for _, flag := range [...]string{" -u", " --user"} {
+		at := strings.Index(line, flag)
+		if at < 0 {
+			continue
+		}
+		p := at + len(flag)
+		for p < len(line) && strings.IndexByte(" ='\"", line[p]) >= 0 {
+			p++
+		}
+		colon := strings.IndexByte(line[p:], ':')
+		space := strings.IndexAny(line[p:], " '\"")
+		if space < 0 {
+			space = len(line) - p
+		}
+		if colon <= 0 || colon > space {
+			continue
+		}
+		start, end := i+p+colon+1, i+p+space
+		if v := s.text[start:end]; s.formatAt(start) == start && urlPassword(v, line[p:p+colon]) {
+			s.record("secret.url-password", start, end)
+		}
+	}
+	return 0, false
+}
+
+// discord finds a bot token around the dot at i: base64 of a numeric identifier, six
+// bytes of time, and a signature of 27 to 38 bytes.
+func (s *scanner) discord(i int) int {
+	text := s.text
+	if i < 23 || i+8+27 > len(text) || text[i+7] != '.' {
+		return i
+	}
+	start := i
+	for start > 0 && i-start < 28 && urlSafe(text[start-1]) {
+		start--
+	}
+	if n := i - start; n < 23 || n > 28 || strings.IndexByte("MNO", text[start]) < 0 {
+		return i
+	}
+	end := i + 8
+	for end < len(text) && urlSafe(text[end]) {
+		end++
+	}
+	if n := end - i - 8; n < 27 || n > 38 {
+		return i
+	}
+	for j := i + 1; j < i+7; j++ {
+		if !urlSafe(text[j]) {
+			return i
+		}
+	}
+	if placeholder(text[start:end]) {
+		return i
+	}
+	return s.record("secret.discord-bot-token", start, end)
+}
+
+// nearAWS looks for the 40-byte secret that is often written next to an AWS access
+// key ID, which ends at end.
+func (s *scanner) nearAWS(end int) {
+	text := s.text
+	for p, limit := end, min(len(text), end+160); p < limit; {
+		if !isBase64(text[p]) || text[p] == '=' {
+			p++
+			continue
+		}
+		q := p
+		for q < len(text) && isBase64(text[q]) && text[q] != '=' {
+			q++
+		}
+		if q-p == 40 && class[text[p-1]] != isJoin && (q == len(text) || class[text[q]] != isJoin) {
+			if v := text[p:q]; random(v) && shapeOf(v).upper > 3 && shapeOf(v).lower > 3 && !placeholder(v) {
+				s.record("secret.aws-secret-near-id", p, q)
+				return
+			}
+		}
+		p = q
+	}
+}

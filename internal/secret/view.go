@@ -1,0 +1,360 @@
+package secret
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/memoryroom/scribe/internal/fold"
+)
+
+// A view is a rewritten text with the way back. off[i] is the offset in the source
+// of text[i], with one entry for the end; nil means the same offsets. Unlike
+// [fold.View] it keeps case, because token alphabets and checksums depend on it.
+type view struct {
+	text string
+	off  []int32
+}
+
+// mapped returns the findings with offsets of the source. It changes found.
+func (v view) mapped(found []Finding) []Finding {
+	if v.off == nil {
+		return found
+	}
+	for i, f := range found {
+		start := int(v.off[f.Offset])
+		found[i].Offset, found[i].Length = start, int(v.off[f.Offset+f.Length])-start
+	}
+	return found
+}
+
+type builder struct {
+	text []byte
+	off  []int32
+}
+
+func (b *builder) add(c byte, at int) {
+	b.text = append(b.text, c)
+	b.off = append(b.off, int32(at))
+}
+
+func (b *builder) view(end int) view {
+	return view{string(b.text), append(b.off, int32(end))}
+}
+
+func newBuilder(n int) builder {
+	return builder{make([]byte, 0, n), make([]int32, 0, n+1)}
+}
+
+// escaped reports whether text begins with an escape that foldView resolves.
+func escaped(text string) bool {
+	_, n := unescape(text)
+	return n > 0
+}
+
+// unescape returns the byte that the escape at the front of text stands for and the
+// length of the escape; 0 when there is none. A backslash before a letter that is no
+// escape stays.
+func unescape(text string) (c byte, n int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	switch text[0] {
+	case '\\':
+		switch e := text[1]; {
+		case e == 'n' || e == 'r':
+			return '\n', 2
+		case e == 't':
+			return ' ', 2
+		case e == 'u' && len(text) >= 6 && text[2] == '0' && text[3] == '0':
+			return hexByte(text[4:6], 6)
+		case e == 'x' && len(text) >= 4:
+			return hexByte(text[2:4], 4)
+		case e > ' ' && e < 0x7f && class[e]&isAlnum == 0:
+			return e, 2
+		}
+	case '%':
+		if len(text) >= 3 {
+			return hexByte(text[1:3], 3)
+		}
+	case '&':
+		return entity(text)
+	}
+	return 0, 0
+}
+
+func hexByte(digits string, n int) (byte, int) {
+	if !hexDigit(digits[0]) || !hexDigit(digits[1]) {
+		return 0, 0
+	}
+	c := nibble(digits[0])<<4 | nibble(digits[1])
+	if c <= ' ' || c >= 0x7f {
+		return 0, 0
+	}
+	return c, n
+}
+
+// entity resolves &#45; &#x2d; and the five named entities of XML.
+func entity(text string) (byte, int) {
+	for _, e := range [...]struct {
+		name string
+		c    byte
+	}{{"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}} {
+		if strings.HasPrefix(text, e.name) {
+			return e.c, len(e.name)
+		}
+	}
+	if text[1] != '#' {
+		return 0, 0
+	}
+	i, base := 2, 10
+	if i < len(text) && lower(text[i]) == 'x' {
+		i, base = 3, 16
+	}
+	start, v := i, 0
+	for i < len(text) && i-start < 6 && hexDigit(text[i]) && (base == 16 || text[i] <= '9') {
+		v = v*base + int(nibble(text[i]))
+		i++
+	}
+	if i == start || i == len(text) || text[i] != ';' || v <= ' ' || v >= 0x7f {
+		return 0, 0
+	}
+	return byte(v), i + 1
+}
+
+// foldable reports whether the rune at i may hide or replace part of a token: it is
+// invisible, a compatibility or look-alike form of ASCII, and touches or is one.
+// Quotation marks and the punctuation of Chinese text are not.
+func foldable(text string, i int) bool {
+	c := text[i]
+	if c < 0xC2 || c >= 0xE3 && c <= 0xEE && c != 0xEA {
+		return false
+	}
+	r, n := utf8.DecodeRuneInString(text[i:])
+	if fold.Ignorable(r) {
+		return true
+	}
+	to := replacement(r)
+	if to == 0 {
+		return false
+	}
+	return r >= 0xFF00 || to == '-' || neighbour(text, i-1) || neighbour(text, i+n)
+}
+
+func neighbour(text string, i int) bool {
+	return i >= 0 && i < len(text) && class[text[i]]&(isAlnum|isJoin) != 0
+}
+
+// replacement returns the ASCII byte that r looks like, or 0. Only full-width forms,
+// dashes and single letters count; full-width punctuation that Chinese text uses for
+// itself is left alone except where tokens have it.
+func replacement(r rune) byte {
+	switch {
+	case r >= 0xFF01 && r <= 0xFF5E:
+		c := byte(r - 0xFF01 + '!')
+		if class[c]&(isAlnum|isJoin) != 0 || strings.IndexByte("$=+/.", c) >= 0 {
+			return c
+		}
+		return 0
+	case r >= 0x2010 && r <= 0x2015 || r == 0x2212 || r == 0xFE63 || r == 0x2043:
+		return '-'
+	}
+	to := fold.LooksLike(r)
+	if len(to) != 1 || class[to[0]]&(isAlnum|isJoin) == 0 {
+		return 0
+	}
+	if unicode.IsUpper(r) && to[0] >= 'a' && to[0] <= 'z' {
+		return to[0] - 'a' + 'A'
+	}
+	return to[0]
+}
+
+// foldView drops what is invisible and replaces escapes and look-alikes. A look-alike is
+// replaced only where it touches the rest of a token, so that Russian or Greek text
+// stays what it is.
+func foldView(text string) view {
+	b := newBuilder(len(text))
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if c == '\\' || c == '%' || c == '&' {
+				if to, n := unescape(text[i:]); n > 0 {
+					b.add(to, i)
+					i += n
+					continue
+				}
+			}
+			b.add(c, i)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if fold.Ignorable(r) {
+			i += n
+			continue
+		}
+		last := len(b.text) - 1
+		if to := replacement(r); to != 0 && (r >= 0xFF00 || to == '-' || last >= 0 && class[b.text[last]]&(isAlnum|isJoin) != 0 || neighbour(text, i+n)) {
+			b.add(to, i)
+			i += n
+			continue
+		}
+		for k := range n {
+			b.add(text[i+k], i+k)
+		}
+		i += n
+	}
+	return b.view(len(text))
+}
+
+const (
+	maxGroup  = 8  // longest group of a token that is written in equal groups
+	minGroups = 3  // and the least number of them
+	minJoined = 16 // shortest token that is looked for in pieces
+	fragment  = 4  // shortest piece of a token in front of a line end
+	maxIndent = 24 // white space, quotes and operators between two pieces
+)
+
+// joinable reports whether the line end at i may split a token: a piece that is no
+// word stands in front of it, and another piece behind.
+func joinable(text string, i int) bool {
+	end := i
+	for end > 0 && i-end < 6 && strings.IndexByte(" \r\"'\\+", text[end-1]) >= 0 {
+		end--
+	}
+	start := end
+	for start > 0 && end-start < 200 && piece(text[start-1]) {
+		start--
+	}
+	if end-start < fragment || !odd(text[start:end]) {
+		return false
+	}
+	next := gap(text, end)
+	return next > end && continues(text, next) >= max(1, minJoined-(end-start))
+}
+
+// odd reports a piece with letters and digits, or with several letters of both cases.
+func odd(piece string) bool {
+	var digits, small, capital int
+	for i := 0; i < len(piece); i++ {
+		switch class[piece[i]] {
+		case isDigit:
+			digits++
+		case isLower:
+			small++
+		case isUpper:
+			capital++
+		}
+	}
+	return digits > 0 && small+capital > 0 || small > 1 && capital > 1
+}
+
+// continues returns the length of the piece at p when it can be the rest of a token and
+// not the first word of the next line (it fills its line or literal, or is no plain
+// word), and 0 otherwise.
+func continues(text string, p int) int {
+	end, odd := p, false
+	for end < len(text) && end-p < 200 && piece(text[end]) {
+		odd = odd || class[text[end]]&(isDigit|isJoin) != 0 || end > p && class[text[end]] == isUpper
+		end++
+	}
+	if odd || end-p >= 16 || end == len(text) || strings.IndexByte("\n\r\"'`<", text[end]) >= 0 {
+		return end - p
+	}
+	return 0
+}
+
+// concatenated reports whether the plus sign at i joins two string literals.
+func concatenated(text string, i int) bool {
+	p := i
+	for p > 0 && i-p < 4 && text[p-1] == ' ' {
+		p--
+	}
+	return p > 1 && (text[p-1] == '"' || text[p-1] == '\'') && gap(text, p-1) > p
+}
+
+func piece(c byte) bool { return class[c]&(isAlnum|isJoin) != 0 || c == '+' || c == '/' || c == '=' }
+
+// gap returns where the token that is interrupted at end goes on, or end: behind a
+// line end, behind a backslash and a line end, or behind a closing quotation mark,
+// an operator or a line end, and an opening one. A quote mark ("> ") is skipped.
+func gap(text string, end int) int {
+	p, lines, quotes, plus := end, 0, 0, false
+	for p < len(text) && p-end < maxIndent {
+		switch c := text[p]; {
+		case c == '\n':
+			lines++
+		case c == '"' || c == '\'':
+			quotes++
+		case c == '+' && quotes == 1:
+			plus = true
+		case c == ' ' || c == '\t' || c == '\r' || c == '\\' || c == '>' && lines > 0:
+		default:
+			if lines == 1 && (quotes == 0 || quotes == 2) || plus && quotes == 2 && lines <= 1 {
+				return p
+			}
+			return end
+		}
+		p++
+	}
+	return end
+}
+
+// joinView removes what splits tokens: line ends and string joins between pieces,
+// and the single spaces between at least three groups of equal length.
+func joinView(text string) view {
+	b := newBuilder(len(text))
+	for i := 0; i < len(text); {
+		if i == 0 || !piece(text[i-1]) {
+			if end := groups(text, i); end > i {
+				for ; i < end; i++ {
+					if text[i] != ' ' {
+						b.add(text[i], i)
+					}
+				}
+				continue
+			}
+		}
+		if i > 0 && piece(text[i-1]) && !piece(text[i]) {
+			if next := gap(text, i); next > i && continues(text, next) > 0 {
+				i = next
+				continue
+			}
+		}
+		b.add(text[i], i)
+		i++
+	}
+	return b.view(len(text))
+}
+
+// groups returns the end of a sequence of groups that starts at i: at least
+// minGroups of one length, single spaces between them, a shorter one at the end. It
+// returns i when there is none.
+func groups(text string, i int) int {
+	size := 0
+	for size <= maxGroup && i+size < len(text) && piece(text[i+size]) {
+		size++
+	}
+	if size == 0 || size > maxGroup {
+		return i
+	}
+	end, n := i+size, 1
+	for end < len(text) && text[end] == ' ' {
+		k := 0
+		for k <= size && end+1+k < len(text) && piece(text[end+1+k]) {
+			k++
+		}
+		if k == 0 || k > size {
+			break
+		}
+		end += 1 + k
+		n++
+		if k < size {
+			break
+		}
+	}
+	if n < minGroups {
+		return i
+	}
+	return end
+}
