@@ -25,6 +25,9 @@ const (
 	InFlight = "tmp"
 	// Versions is where a swap parks bytes that came from outside.
 	Versions = "versions"
+	// TakenOut ends the names in flight of memories that were moved aside to be looked
+	// at before they go: after a crash such a file may hold somebody's save.
+	TakenOut = ".out"
 	lockName = "lock"
 )
 

@@ -379,7 +379,7 @@ func (d *Dir) Retire(p relpath.Path, wantOld []byte, to string) error {
 // takeOut unlinks a memory that holds exactly want. It is moved aside before it is
 // compared, so that what is compared is what is unlinked.
 func (d *Dir) takeOut(name string, want []byte) error {
-	out := temp()
+	out := temp() + TakenOut
 	if _, err := d.mkdirs(path.Dir(out)); err != nil {
 		return err
 	}
