@@ -1,0 +1,378 @@
+package scribe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/relpath"
+)
+
+// Candidate is a proposed change to one memory. It is one of
+//
+//	add or replace   Text is the whole file, frontmatter of its own included
+//	edit             Old, which occurs exactly once in the stored file, becomes New
+//	new labels       Base is set, Text empty: the named fields change, the body stays
+//	remove           Remove: the memory goes to the archive, it is never erased
+//	rename           To is the new path
+//
+// Description, Type and Key are written as frontmatter; without them the file is
+// exactly the bytes of Text.
+type Candidate struct {
+	Path        string // relative, slash-separated, ends in ".md"
+	Description string // one line for the index; "" leaves it to the first line of the body
+	Type        string // "user", "feedback", "project" or "reference"; "": "project"
+	Key         string // names the truth that this memory states; "": the path without ".md"
+	Text        string
+	Old, New    string
+	Remove      bool
+	To          string
+	Base        string   // hash of the memory that the change builds on; "": it must not exist (Text), or anchored by Old
+	Supersedes  []string // paths that this memory takes the place of; only the operator's hand may name any
+}
+
+// Verdict is the decision on one candidate, with every reason. The zero value
+// rejects.
+type Verdict struct {
+	Outcome  Outcome
+	ID       string    // held only: for Room.Resolve; an equal proposal has the same ID
+	Memory   Memory    // as stored or held; Path is empty when the path was refused
+	Findings []Finding // every reason, flags of an accepted memory included
+	Notices  []Finding // over or near a cap, stored but not shown: never an obstacle
+}
+
+// Err is nil when the candidate was accepted. Otherwise it matches exactly one of
+// ErrHeld, ErrRejected and ErrStale, and its text names the first reason.
+func (v Verdict) Err() error {
+	if v.Outcome == Accepted {
+		return nil
+	}
+	e := &verdictError{path: v.Memory.Path, kind: ErrRejected}
+	if v.Outcome == Held {
+		e.kind = ErrHeld
+	}
+	for _, f := range v.Findings {
+		if f.Outcome == v.Outcome {
+			e.reason = f
+			break
+		}
+	}
+	if v.Outcome == Rejected && strings.HasPrefix(e.reason.Rule, "stale.") {
+		e.kind = ErrStale
+	}
+	return e
+}
+
+// verdictError is a refusal as an error, for callers that think in errors.
+type verdictError struct {
+	path   string
+	kind   error
+	reason Finding
+}
+
+func (e *verdictError) Error() string {
+	s := "admit"
+	if e.path != "" {
+		s += fmt.Sprintf(" %.120q", e.path)
+	}
+	s += ": " + e.kind.Error()
+	if e.reason.Rule != "" {
+		s += ": " + e.reason.Message + " (" + e.reason.Rule + ")"
+	}
+	return s
+}
+
+func (e *verdictError) Unwrap() error { return e.kind }
+
+// Admit is one more admission rule: a human's approval, an external classifier.
+// now is what would be stored, was what is (zero: nothing). It can only tighten.
+//
+// It runs without the room's lock, on what no built-in stage rejected, and those
+// stages are repeated afterwards against the room as it is then. To wait longer
+// than ctx allows, return a Held finding and call [Room.Resolve] later; the rule is
+// not asked again then. A returned error or a panic holds the candidate. It never
+// sees text in which a credential was found.
+type Admit func(ctx context.Context, now, was Memory) ([]Finding, error)
+
+// author is who proposes, and with what authority.
+type author struct {
+	hand    bool     // the operator's own hand
+	ceiling Trust    // the most that this author's unquoted words are worth
+	session string   // the host's ID of the conversation, in memory only
+	turn    int      // the conversation's turn
+	user    []string // the user's own messages; what is verbatim in one may be stamped above the ceiling
+}
+
+// proposal is a candidate on its way through the stages. It is the one place where
+// what a stage needs comes together, so it has more fields than the house allows.
+type proposal struct {
+	cand     Candidate
+	who      author
+	op       string         // journal.OpAdd, OpReplace, OpEdit, OpRemove, OpRename
+	names    [2]pathOutcome // of Path and To
+	was      standing       // what the room holds at Path
+	dest     standing       // what it holds at To
+	text     text           // what would be stored
+	digest   string         // keyed identity of what is proposed, whoever proposes it and whenever
+	id       string         // the same, of this change to what is there now
+	trust    Trust          // what it would be stamped with
+	noChange bool           // the same content again
+	findings []Finding
+	notices  []Finding
+	asked    []Finding // what the host's rules said
+}
+
+func (p *proposal) path() relpath.Path { return p.names[0].path }
+
+// target is the name under which the memory stands afterwards.
+func (p *proposal) target() relpath.Path {
+	if p.op == journal.OpRename {
+		return p.names[1].path
+	}
+	return p.names[0].path
+}
+
+// writes reports whether p puts bytes of the author's into the room.
+func (p *proposal) writes() bool {
+	return p.op == journal.OpAdd || p.op == journal.OpReplace || p.op == journal.OpEdit
+}
+
+// outcome is the lowest of all findings: one reason to refuse is enough.
+func (p *proposal) outcome() Outcome {
+	least := Accepted
+	for _, f := range p.findings {
+		least = min(least, f.Outcome)
+	}
+	return least
+}
+
+// world is the state of the room that a proposal is judged against.
+type world struct {
+	opts  *Options
+	state *journal.State
+	index []byte // MEMORY.md as it is
+	now   time.Time
+	meta  func(path string) (meta, bool) // of an accepted memory
+}
+
+// stages is admission, top to bottom. Each stage is pure, sees every field and the
+// complete text as it would be stored, and reports every reason it finds. They run
+// before the room's lock and again under it; the host's rules run in between.
+var stages = []struct {
+	name  string
+	judge func(*proposal, *world) []Finding
+}{
+	{"candidate", judgeShape},     // one operation, valid UTF-8, known type       admission.go
+	{"path", judgePath},           // names: lexical rules, links, twins           paths.go
+	{"frontmatter", judgeLabels},  // well-formed, no library-owned key            screen.go
+	{"secret", judgeSecrets},      // credential-shaped, in any field: rejected    screen.go
+	{"hidden", judgeHidden},       // invisible text: removed and said, or held    screen.go
+	{"directive", judgeDirective}, // instruction-shaped: held or flagged          screen.go
+	{"provenance", judgeTrust},    // what it may be stamped with, where it shows  provenance.go
+	{"conflict", judgeConflict},   // base, taken path or key, tombstones          conflict.go
+	{"cap", judgeCaps},            // hard limits reject, soft ones are loud       caps.go
+	{"review", judgeReview},       // refused before; ReviewAll                    conflict.go
+}
+
+// judge runs every stage but those named in off (which only tests name: a vector
+// that is refused with its stage must pass without it).
+func judge(p *proposal, w *world, off ...string) {
+	p.findings, p.notices = nil, nil
+	for _, stage := range stages {
+		skip := false
+		for _, name := range off {
+			skip = skip || name == stage.name
+		}
+		if !skip {
+			p.findings = append(p.findings, stage.judge(p, w)...)
+		}
+	}
+	p.findings = append(p.findings, p.asked...)
+}
+
+// propose takes a plan through admission: judged, the host asked, judged again
+// under the lock, and then stored, held or refused as one.
+func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdict, error) {
+	if len(cs) == 0 {
+		return nil, r.usable()
+	}
+	if err := r.writable(); err != nil {
+		return nil, err
+	}
+	w, err := r.world(ctx)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := r.prepare(w, who, cs)
+	if err != nil {
+		return nil, err
+	}
+	judgePlan(plan, w)
+	r.ask(ctx, plan)
+
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if w, err = r.world(ctx); err != nil {
+		return nil, err
+	}
+	again, err := r.prepare(w, who, cs)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range again {
+		p.asked = plan[i].asked
+		if len(r.opts.Rules) > 0 && p.text.whole != plan[i].text.whole {
+			p.asked = append(p.asked, refuse("stale.base", Rejected, "path", "the memory changed while the host's rules were asked", "read it again and propose the change anew"))
+		}
+	}
+	judgePlan(again, w)
+	return r.settle(ctx, w, again)
+}
+
+// judgePlan judges each proposal, and then the plan: it stands or falls as one.
+func judgePlan(plan []*proposal, w *world) {
+	worst := Accepted
+	for i, p := range plan {
+		judge(p, w)
+		if len(plan) > maxPlan {
+			p.findings = append(p.findings, refuse("plan.too-long", Rejected, "path", fmt.Sprintf("a plan has at most %d candidates", maxPlan), "propose fewer at a time"))
+		}
+		for _, q := range plan[:i] {
+			if p.names[0].ok() && p.path().Key() == q.path().Key() {
+				p.findings = append(p.findings, refuse("plan.same-path", Rejected, "path", "two candidates of one plan change the same memory", "make it one change, or propose one after the other"))
+			}
+		}
+		worst = min(worst, p.outcome())
+	}
+	if len(plan) == 1 || worst == Accepted {
+		return
+	}
+	for _, p := range plan {
+		if p.outcome() > worst {
+			p.findings = append(p.findings, refuse("plan."+worst.String(), worst, "", "another candidate of the same plan was "+worst.String(), "a plan is decided as one; propose this one alone if it stands alone"))
+		}
+	}
+}
+
+// maxPlan is the number of candidates in one plan: as many as a person reviews at
+// one sitting, and a bound on the work under one lock.
+const maxPlan = 64
+
+// ask runs the host's rules on what may still be stored. They can wait for a
+// person, so no lock is held; what they return can only tighten.
+func (r *Room) ask(ctx context.Context, plan []*proposal) {
+	for _, p := range plan {
+		if p.outcome() == Rejected || p.noChange {
+			continue
+		}
+		now, was := p.memory(r.opts.Now()), p.was.memory(p.names[0].path.String())
+		for _, rule := range r.opts.Rules {
+			p.asked = append(p.asked, askOne(ctx, rule, now, was)...)
+		}
+	}
+}
+
+func askOne(ctx context.Context, rule Admit, now, was Memory) (fs []Finding) {
+	defer func() {
+		if recover() != nil {
+			fs = []Finding{refuse("host.panic", Held, "", "a rule of the host failed", "the operator decides")}
+		}
+	}()
+	fs, err := rule(ctx, now, was)
+	if err != nil {
+		return []Finding{refuse("host.error", Held, "", "a rule of the host could not decide", "the operator decides")}
+	}
+	for i := range fs {
+		if !strings.HasPrefix(fs[i].Rule, "host.") {
+			fs[i].Rule = "host." + fs[i].Rule
+		}
+		if fs[i].Outcome > Accepted {
+			fs[i].Outcome = Rejected
+		}
+	}
+	return fs
+}
+
+// refuse makes a finding about a field as a whole.
+func refuse(rule string, o Outcome, field, message, fix string) Finding {
+	return Finding{Rule: rule, Outcome: o, Field: field, Message: message, Fix: fix}
+}
+
+// settle carries the plan's decision out, under the lock: the accepted are stored
+// as one journal write, the held wait in pending, the refused leave one row each
+// without content.
+func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdict, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var b batch
+	verdicts := make([]Verdict, len(plan))
+	planID := ""
+	if len(plan) > 1 {
+		planID = r.keyed("plan", fmt.Sprint(w.now.UnixNano()), plan[0].path().String())[:16]
+	}
+	for i, p := range plan {
+		v := &verdicts[i]
+		v.Outcome, v.Findings, v.Notices = p.outcome(), p.findings, p.notices
+		row := journal.Row{
+			Change:   journal.Change{Path: p.names[0].shown(), Source: r.source(p.who)},
+			Decision: journal.Decision{Rules: ruleNames(p.findings), By: p.by()},
+			Group:    journal.Group{Plan: planID},
+		}
+		switch {
+		case v.Outcome == Accepted && p.noChange:
+			v.Memory = p.was.memory(p.path().String())
+		case v.Outcome == Accepted:
+			v.Memory = p.memory(w.now)
+			r.store(&b, p, w, row, v)
+			for _, path := range p.cand.Supersedes {
+				if err := r.retire(&b, w, path, journal.Decision{By: p.by(), Reason: "superseded by " + p.target().String()}); err != nil {
+					return nil, err
+				}
+			}
+		case v.Outcome == Held:
+			v.Memory = p.memory(w.now)
+			r.hold(&b, p, w, row, v)
+		default:
+			v.Memory = Memory{Path: row.Path}
+			row.Op = journal.OpReject
+			b.note(row)
+		}
+	}
+	if err := r.commit(ctx, w, &b); err != nil {
+		return nil, err
+	}
+	for i := range verdicts {
+		if b.lost[plan[i].path().String()] {
+			verdicts[i].Outcome = Rejected
+			verdicts[i].Findings = append(verdicts[i].Findings, refuse("stale.base", Rejected, "path", "the memory was changed outside while it was written", "read it again and propose the change anew"))
+		}
+	}
+	return verdicts, nil
+}
+
+// by names the kind of author for the audit.
+func (p *proposal) by() string {
+	if p.who.hand {
+		return "operator"
+	}
+	return "writer"
+}
+
+// ruleNames lists the rules of the findings, each once, in order.
+func ruleNames(fs []Finding) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, f := range fs {
+		if !seen[f.Rule] {
+			seen[f.Rule] = true
+			names = append(names, f.Rule)
+		}
+	}
+	return names
+}

@@ -1,0 +1,34 @@
+package scribe
+
+// Outcome is the decision of admission, and the weight of one finding. The zero
+// value rejects; of several findings the lowest outcome counts.
+type Outcome uint8
+
+const (
+	Rejected Outcome = iota // refused: nothing was stored
+	Held                    // waits for the operator: nothing was stored where a model reads
+	Accepted                // stored; a finding of this weight is a flag, not an obstacle
+)
+
+var outcomeNames = [...]string{"rejected", "held", "accepted"}
+
+// String gives "rejected", "held" or "accepted".
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return "rejected"
+}
+
+// Finding is one reason. Message and Fix are constants of ours plus, at most, a
+// path in %q: they are safe to show to a model. No finding carries a byte of the
+// text that it is about.
+type Finding struct {
+	Rule    string  // stable identifier, the stage as its prefix: "cap.index-bytes"
+	Outcome Outcome // what this finding alone leads to
+	Field   string  // "path", "text", "description", ...; for Narrow the tool's name
+	Offset  int     // bytes from the start of the field
+	Length  int     // bytes; 0 when the finding is about the field as a whole
+	Message string  // what is wrong
+	Fix     string  // what to do about it
+}

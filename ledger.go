@@ -1,0 +1,415 @@
+package scribe
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/relpath"
+	"github.com/memoryroom/scribe/internal/rootfs"
+)
+
+// The library's own names, below .scribe.
+const (
+	auditName = "audit.jsonl"
+	localName = "local"
+	tmpDir    = "tmp/"
+	maxAudit  = 1 << 30 // bytes of journal that Open is willing to read
+)
+
+// local ties acceptance to this very directory. A clone, a copy or an unpacked
+// archive carries the file and not the identity, so nothing in it is accepted.
+type local struct {
+	dir string // rootfs identity of the room's directory: inode and birth time
+	key []byte // 32 random bytes for the hashes of sessions and proposals
+	ok  bool   // dir is this directory's identity
+}
+
+// localFile is local as it lies on the disk.
+type localFile struct {
+	Dir string `json:"dir"`
+	Key string `json:"key"`
+}
+
+// ledger is what this process has read of the journal. Its state is never changed
+// in place: a reader that holds it keeps what it saw.
+type ledger struct {
+	size  int64 // bytes read
+	head  journal.Head
+	state *journal.State
+}
+
+// sync reads what was appended to the journal since the last call. It takes no
+// lock: a row that is being written is not there yet.
+func (r *Room) sync() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err := r.syncLocked(false)
+	return err
+}
+
+// syncLocked is sync with r.mu held. mend says that the room's lock is held too, so
+// that a torn tail is a crash's and not a write in progress; it returns its offset.
+func (r *Room) syncLocked(mend bool) (torn int64, err error) {
+	if r.local == nil {
+		if err := r.readLocal(); err != nil {
+			return -1, err
+		}
+	}
+	size, err := r.disk.LibStat(auditName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return -1, nil
+	}
+	if err != nil || size == r.ledger.size {
+		return -1, err
+	}
+	data, err := r.disk.LibRead(auditName, maxAudit)
+	if err != nil {
+		return -1, err
+	}
+	from := r.ledger
+	if int64(len(data)) < from.size {
+		return -1, tampered(errors.New("rows that were read are gone"))
+	}
+	rows, next, good, err := journal.Decode(data[from.size:], from.head, r.opts.Key)
+	var newer *journal.Newer
+	switch {
+	case errors.As(err, &newer):
+		r.readOnly = "the room is of a newer format"
+	case damaged(err):
+		return -1, tampered(err)
+	case err != nil && mend:
+		torn = from.size + int64(good)
+	case err != nil:
+		torn = -1
+	}
+	state := from.state.Clone()
+	for _, row := range rows {
+		if r.opts.Key == nil || row.Verified {
+			state.Apply(row)
+		}
+	}
+	r.ledger = ledger{size: from.size + int64(good), head: next, state: state}
+	if r.opts.Key == nil && (r.local == nil || !r.local.ok) {
+		// History, but not authority: what it accepted counts where it was accepted.
+		r.ledger.state.Apply(journal.Row{Stamp: journal.Stamp{Seq: next.Seq}, Change: journal.Change{Op: journal.OpAnchor}})
+	}
+	if err == nil {
+		torn = -1
+	}
+	return torn, nil
+}
+
+// tampered is the error of a journal that no crash explains.
+func tampered(err error) error {
+	return &fs.PathError{Op: "verify", Path: ".scribe/" + auditName, Err: fmt.Errorf("the journal was tampered with: %w; restore it from a copy, or move .scribe aside and adopt the memories anew", err)}
+}
+
+// damaged reports damage that is not a torn tail.
+func damaged(err error) bool {
+	var d *journal.Damage
+	return errors.As(err, &d) && !d.Torn
+}
+
+// readLocal reads the anchor, if there is one. A file that can not be understood is
+// none: authority is lost, not guessed.
+func (r *Room) readLocal() error {
+	data, err := r.disk.LibRead(localName, 4096)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var f localFile
+	if json.Unmarshal(data, &f) != nil {
+		return nil
+	}
+	key, err := hex.DecodeString(f.Key)
+	if err != nil || len(key) != keySize {
+		return nil
+	}
+	id, err := r.disk.Identity()
+	if err != nil {
+		return err
+	}
+	r.local = &local{dir: f.Dir, key: key, ok: id != "" && f.Dir == id}
+	return nil
+}
+
+// afterLock brings this process up to date once it has the lock: the anchor, the
+// journal's tail, and what a crashed writer left in flight.
+func (r *Room) afterLock(ctx context.Context) error {
+	r.mu.Lock()
+	torn, err := r.syncLocked(true)
+	fresh := r.local == nil
+	moved := !fresh && !r.local.ok
+	size := r.ledger.size
+	readOnly := r.readOnly
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if readOnly != "" {
+		return fmt.Errorf("%s: %w", readOnly, fs.ErrPermission)
+	}
+	if torn >= 0 {
+		if err := r.setAside(torn); err != nil {
+			return err
+		}
+	}
+	if fresh || moved {
+		if err := r.writeLocal(); err != nil {
+			return err
+		}
+	}
+	if size == 0 {
+		if err := r.append(journal.Row{Change: journal.Change{Op: journal.OpFormat}}); err != nil {
+			return err
+		}
+	} else if r.opts.Key == nil && (fresh || moved) {
+		if err := r.append(journal.Row{Change: journal.Change{Op: journal.OpAnchor}}); err != nil {
+			return err
+		}
+	}
+	return r.finishInFlight(ctx)
+}
+
+// setAside keeps a torn tail under a name of its own and cuts it off.
+func (r *Room) setAside(offset int64) error {
+	data, err := r.disk.LibRead(auditName, maxAudit)
+	if err != nil {
+		return err
+	}
+	if offset < int64(len(data)) {
+		name := fmt.Sprintf("audit.torn.%d", offset)
+		if err := r.disk.LibWriteNew(name, data[offset:]); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return r.disk.LibTruncate(auditName, offset)
+}
+
+// writeLocal makes this directory the one where acceptance counts from now on.
+func (r *Room) writeLocal() error {
+	id, err := r.disk.Identity()
+	if err != nil {
+		return err
+	}
+	l := &local{dir: id, key: make([]byte, keySize), ok: true}
+	rand.Read(l.key) // never fails (crypto/rand)
+	data, err := json.Marshal(localFile{Dir: l.dir, Key: hex.EncodeToString(l.key)})
+	if err != nil {
+		return err
+	}
+	if err := r.disk.LibReplace(localName, append(data, '\n')); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.local = l
+	return nil
+}
+
+// append writes rows to the journal, durably, and then counts them. The room's lock
+// is held. Rows without a time get the clock's.
+func (r *Room) append(rows ...journal.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	now := r.opts.Now().UTC()
+	var parts []journal.Row
+	for chunk := range slices.Chunk(rows, journal.MaxBatch) {
+		parts = append(parts, journal.Batch(chunk...)...)
+	}
+	rows = parts
+	for i := range rows {
+		if rows[i].Time.IsZero() {
+			rows[i].Time = now
+		}
+	}
+	r.mu.Lock()
+	head := r.ledger.head
+	r.mu.Unlock()
+	data, next, err := journal.Encode(head, r.opts.Key, rows...)
+	if err != nil {
+		return err
+	}
+	decoded, _, _, err := journal.Decode(data, head, r.opts.Key)
+	if err != nil {
+		return err
+	}
+	if err := r.disk.LibAppend(auditName, data); err != nil {
+		// What is on the disk now is not known, and a flush that failed must not be
+		// tried again on the same file: reopen, and recovery looks.
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.readOnly = "the journal could not be written; close the room and open it again"
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	state := r.ledger.state.Clone()
+	for _, row := range decoded {
+		state.Apply(row)
+	}
+	r.ledger = ledger{size: r.ledger.size + int64(len(data)), head: next, state: state}
+	return nil
+}
+
+// finishInFlight rolls forward what a crash left between the journal and the disk.
+// Each change leaves a file named after its row in tmp until its bytes are in
+// place; the journal says what that row was to do, the versions hold the bytes.
+func (r *Room) finishInFlight(ctx context.Context) error {
+	names, err := r.disk.LibList(strings.TrimSuffix(tmpDir, "/"))
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	rows, known := map[int64]journal.Row{}, map[string]bool{}
+	err = r.eachRow(ctx, func(row journal.Row) bool {
+		rows[row.Seq] = row
+		known[row.Old], known[row.New] = true, true
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		base, kind, _ := strings.Cut(name, ".")
+		seq, err := strconv.ParseInt(base, 10, 64)
+		row, ok := rows[seq]
+		if err == nil && ok {
+			if err := r.rollForward(row, kind, tmpDir+name); err != nil {
+				return err
+			}
+		}
+		if err := r.clearInFlight(name, ok, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearInFlight removes a file of tmp that nothing needs any more. What was taken out
+// of the room, or swapped out for a row's bytes, and is none that a row knows is
+// somebody's save: it is kept among the versions.
+func (r *Room) clearInFlight(name string, hasRow bool, known map[string]bool) error {
+	if foreign := strings.HasSuffix(name, rootfs.TakenOut) || hasRow && strings.HasSuffix(name, ".new"); foreign {
+		data, err := r.disk.LibRead(tmpDir+name, maxMemory)
+		if err == nil && !known[journal.Sum(data)] {
+			err = r.disk.LibWriteNew("versions/outside-"+name, data)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := r.disk.LibRemove(tmpDir + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// rollForward finishes one row: only where the disk still holds what the row was to
+// replace. Anything else there is somebody's edit and stays.
+func (r *Room) rollForward(row journal.Row, kind, tmp string) error {
+	name := row.Path
+	if kind == "new" && row.To != "" {
+		name = row.To
+	}
+	p, err := relpath.Parse(name)
+	if err != nil {
+		return nil
+	}
+	disk, err := r.disk.Read(p, maxMemory)
+	if errors.Is(err, fs.ErrNotExist) {
+		disk = nil
+	} else if err != nil {
+		return nil
+	}
+	switch {
+	case kind == "new" && (disk == nil && (row.Old == "" || row.To != "") || disk != nil && journal.Sum(disk) == row.Old):
+		data, err := r.disk.LibRead(tmp, maxMemory)
+		if err != nil || journal.Sum(data) != row.New {
+			return r.abort(row)
+		}
+		err = r.disk.Replace(tmp, p, disk)
+		if errors.Is(err, rootfs.ErrChanged) {
+			return nil
+		}
+		return err
+	case kind == "del" && disk != nil && journal.Sum(disk) == row.Old:
+		err := r.retireFile(p, disk)
+		if errors.Is(err, rootfs.ErrChanged) {
+			return nil
+		}
+		return err
+	}
+	return nil
+}
+
+// abort records that a row's change never reached the disk, so that the state says
+// what is there.
+func (r *Room) abort(row journal.Row) error {
+	return r.append(journal.Row{Change: journal.Change{Op: journal.OpAbort, Path: row.Path, To: row.To}, Decision: journal.Decision{Ref: row.Seq}})
+}
+
+// eachRow reads the journal from its beginning until fn returns false.
+func (r *Room) eachRow(ctx context.Context, fn func(journal.Row) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	data, err := r.disk.LibRead(auditName, maxAudit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	rows, _, _, err := journal.Decode(data, journal.Head{}, r.opts.Key)
+	if damaged(err) {
+		return err
+	}
+	for _, row := range rows {
+		if !fn(row) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// recordWaivers audits what the operator turned off, once for each change of it.
+func (r *Room) recordWaivers(ctx context.Context) error {
+	names := slices.Sorted(maps.Keys(r.opts.Waive))
+	if len(names) == 0 {
+		return nil
+	}
+	known := map[string]string{}
+	err := r.eachRow(ctx, func(row journal.Row) bool {
+		if row.Op == journal.OpWaive {
+			known[row.Key] = row.Reason
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	var rows []journal.Row
+	for _, name := range names {
+		if known[name] != r.opts.Waive[name] {
+			rows = append(rows, journal.Row{
+				Change:   journal.Change{Op: journal.OpWaive, Key: name},
+				Decision: journal.Decision{By: "operator", Reason: r.opts.Waive[name]},
+			})
+		}
+	}
+	return r.append(rows...)
+}

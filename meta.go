@@ -1,0 +1,67 @@
+package scribe
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/memoryroom/scribe/internal/entry"
+	"github.com/memoryroom/scribe/internal/journal"
+)
+
+// meta is what listings and judgements need of a memory's text.
+type meta struct {
+	Description, Type, Key string
+	Body                   string // digest of the normalised body: the same truth in the same words
+	Size                   int    // bytes of the file
+}
+
+func metaOf(path string, data []byte) meta {
+	m := meta{Type: "project", Key: strings.TrimSuffix(path, ".md"), Size: len(data)}
+	e, err := entry.Parse(data)
+	if err != nil {
+		m.Body = journal.Sum(data)
+		return m
+	}
+	m.Description = e.Description()
+	if t := e.Type(); t != "" {
+		m.Type = t
+	}
+	if k := e.Key(); k != "" {
+		m.Key = k
+	}
+	m.Body = journal.Sum(entry.NormalBody(e.Body()))
+	return m
+}
+
+// metaCache keeps the meta of accepted texts by path and hash. It is a cache: what
+// it holds follows from the bytes that the hash names.
+type metaCache struct {
+	mu sync.Mutex // guards m
+	m  map[string]meta
+}
+
+func newMetaCache() *metaCache { return &metaCache{m: map[string]meta{}} }
+
+// of gives the meta of an accepted memory; read fetches its bytes when they are not
+// known yet. most bounds the cache.
+func (c *metaCache) of(path, hash string, most int, read func() ([]byte, error)) (meta, bool) {
+	id := path + "\x00" + hash
+	c.mu.Lock()
+	m, ok := c.m[id]
+	c.mu.Unlock()
+	if ok {
+		return m, true
+	}
+	data, err := read()
+	if err != nil {
+		return meta{}, false
+	}
+	m = metaOf(path, data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.m) >= most {
+		clear(c.m) // mostly texts long replaced; refilled on demand
+	}
+	c.m[id] = m
+	return m, true
+}

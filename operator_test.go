@@ -1,0 +1,283 @@
+package scribe
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// existing is a folder as other tools and people leave it behind.
+var existing = map[string]string{
+	"MEMORY.md":          "# What I keep\r\n\r\n- [Deploys](deploy.md) are on Tuesdays\r\n",
+	"deploy.md":          "---\nname: deploy\ndescription: how we deploy\ntype: project\n---\nFrom the release branch.\n",
+	"plain.md":           "Just a note, no frontmatter.\n",
+	"crlf.md":            "---\r\ndescription: line ends\r\ncustom: [a, b] # kept\r\n---\r\nText\r\n",
+	"bom.md":             "\uFEFF---\ndescription: \"with a mark\"\n---\nText without a last newline",
+	"topics/nested.md":   "# Nested\n\nBody.\n",
+	"Fragen： offen.md":   "A fullwidth colon in the name.\n",
+	"AGENTS.md":          "Instructions for agents live here.\n",
+	"broken.md":          "---\ndescription: a: b: c\n---\n",
+	"picture.png":        "not Markdown",
+	".hidden/private.md": "not ours",
+}
+
+// diskFolder writes files into a new directory and opens it as a room.
+func diskFolder(t *testing.T, files map[string]string) (dir string, r *Room) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return dir, r
+}
+
+// filesBelow reads every file below dir; those of the library only on demand.
+func filesBelow(t *testing.T, dir string, library bool) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && d.Name() == ".scribe" && !library {
+			return fs.SkipDir
+		}
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			files[filepath.ToSlash(rel)] = string(data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestOpenWritesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "not", "there")
+	r, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := listed(t, r, "active", "unaccepted", "pending", "archived"); len(got) != 0 {
+		t.Errorf("a missing room lists %v", paths(got))
+	}
+	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open created something: %v", err)
+	}
+	byHand(t, r, Candidate{Path: "a.md", Text: "A.\n"})
+	for name, want := range map[string]fs.FileMode{"": 0o700, ".scribe": 0o700, "a.md": 0o600, ".scribe/audit.jsonl": 0o600, "MEMORY.md": 0o600} {
+		fi, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fi.Mode().Perm(); got != want && os.PathSeparator == '/' {
+			t.Errorf("%q has mode %o, want %o", name, got, want)
+		}
+	}
+}
+
+func TestAdoptExistingFolder(t *testing.T) {
+	ctx := context.Background()
+	dir, r := diskFolder(t, existing)
+	if got := listed(t, r); len(got) != 0 {
+		t.Errorf("accepted before adoption: %v", paths(got))
+	}
+	waiting := listed(t, r, "unaccepted")
+	want := []string{"bom.md", "broken.md", "crlf.md", "deploy.md", "plain.md", "topics/nested.md"}
+	if diff := cmp.Diff(want, paths(waiting)); diff != "" {
+		t.Errorf("unaccepted (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"AGENTS.md", "Fragen： offen.md"}, paths(listed(t, r, "foreign"))); diff != "" {
+		t.Errorf("foreign (-want +got):\n%s", diff)
+	}
+
+	vs, err := r.Adopt(ctx, 0, waiting...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range vs {
+		if want := map[bool]Outcome{true: Rejected, false: Accepted}[waiting[i].Path == "broken.md"]; v.Outcome != want {
+			t.Errorf("adopt %s: %v %+v, want %v", waiting[i].Path, v.Outcome, v.Findings, want)
+		}
+	}
+	after := filesBelow(t, dir, false)
+	if !strings.HasPrefix(after["MEMORY.md"], existing["MEMORY.md"]) {
+		t.Errorf("the user's own lines of MEMORY.md changed:\n%q", after["MEMORY.md"])
+	}
+	after["MEMORY.md"] = existing["MEMORY.md"]
+	if diff := cmp.Diff(existing, after); diff != "" {
+		t.Errorf("adoption changed bytes (-before +after):\n%s", diff)
+	}
+
+	// A later edit touches the bytes that it edits.
+	ruling := memoryCommand(session(t, r, UserObserved).Guard(1), map[string]any{"command": "str_replace", "path": "/memories/crlf.md", "old_str": "Text", "new_str": "Words"})
+	if ruling.IsError {
+		t.Fatal(ruling.Text)
+	}
+	if got, want := filesBelow(t, dir, false)["crlf.md"], strings.Replace(existing["crlf.md"], "Text", "Words", 1); got != want {
+		t.Errorf("after the edit: %q, want %q", got, want)
+	}
+}
+
+func TestIndexLinesAreAdoptedByPath(t *testing.T) {
+	ctx := context.Background()
+	_, r := diskFolder(t, existing)
+	render := func() Snapshot {
+		t.Helper()
+		sn, err := session(t, r, UserObserved).render(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sn
+	}
+	sn := render()
+	if strings.Contains(sn.Text, "Tuesdays") {
+		t.Errorf("unaccepted lines of MEMORY.md are shown:\n%s", sn.Text)
+	}
+	if want := 7; sn.Unaccepted != want { // six files, and the index
+		t.Errorf("Unaccepted = %d, want %d", sn.Unaccepted, want)
+	}
+	m, err := r.Read(ctx, "MEMORY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if vs, err := r.Adopt(ctx, UserVerified, m); err != nil || vs[0].Outcome != Accepted {
+		t.Fatal(vs, err)
+	}
+	for range 2 { // the second time beside a line of the library's
+		if sn := render(); !strings.Contains(sn.Text, "> \"- [Deploys](deploy.md) are on Tuesdays\"\n") {
+			t.Errorf("adopted lines are not shown, quoted:\n%s", sn.Text)
+		}
+		byHand(t, r, Candidate{Path: "new.md", Text: "Something new.\n"})
+	}
+}
+
+func TestOperatorsLife(t *testing.T) {
+	ctx := context.Background()
+	dir, r := diskFolder(t, nil)
+	first := byHand(t, r, Candidate{Path: "a.md", Text: "One.\n"})
+	wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Text: "Two.\n", Base: first.Memory.Hash}))
+	if v := byHand(t, r, Candidate{Path: "a.md", Text: "Three.\n", Base: first.Memory.Hash}); !errors.Is(v.Err(), ErrStale) {
+		t.Errorf("a stale base gives %v, want ErrStale", v.Err())
+	}
+	var seq int64
+	for rec, err := range r.History(ctx, "a.md") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Op == "add" {
+			seq = rec.Seq
+		}
+	}
+	if v, err := r.Rollback(ctx, seq, "a.md"); err != nil || v.Outcome != Accepted {
+		t.Fatal(v, err)
+	}
+	if got := read(t, r, "a.md"); got != "One.\n" {
+		t.Errorf("after rollback: %q", got)
+	}
+	if err := r.Archive(ctx, "a.md", "done"); err != nil {
+		t.Fatal(err)
+	}
+	if got := filesBelow(t, dir, false)["a.md"]; got != "" {
+		t.Errorf("an archived memory is still there: %q", got)
+	}
+	if got := paths(listed(t, r, "archived")); !slices.Equal(got, []string{"a.md"}) {
+		t.Errorf("archived: %v", got)
+	}
+	if v, err := r.Restore(ctx, "a.md"); err != nil || v.Outcome != Accepted {
+		t.Fatal(v, err)
+	}
+	if left, err := r.Purge(ctx, "a.md", "private"); err != nil || len(left) != 0 {
+		t.Fatal(left, err)
+	}
+	for name, text := range filesBelow(t, dir, true) {
+		if strings.Contains(text, "One.") || strings.Contains(text, "Two.") {
+			t.Errorf("after the purge %s still holds the text", name)
+		}
+	}
+	if fs, err := r.Check(ctx, false); err != nil || len(fs) != 0 {
+		t.Errorf("check: %+v, %v", fs, err)
+	}
+}
+
+// TestOutsideChange is the life of a memory that an editor saved.
+func TestOutsideChange(t *testing.T) {
+	ctx := context.Background()
+	dir, r := diskFolder(t, nil)
+	byHand(t, r, Candidate{Path: "a.md", Text: "Accepted words.\n"})
+	at := filepath.Join(dir, "a.md")
+	save := func(s string) {
+		t.Helper()
+		if err := os.WriteFile(at, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("Edited words.\n")
+	g := session(t, r, Operator).Guard(1)
+	if got := memoryCommand(g, view("a.md")).Text; !strings.Contains(got, "Accepted words.") || strings.Contains(got, "Edited") {
+		t.Errorf("a model is shown:\n%s", got)
+	}
+	v := proposed(t, g, Candidate{Path: "a.md", Old: "Accepted", New: "New"})
+	wantRule(t, v, Held, "conflict.outside-change")
+	changed := listed(t, r, "unaccepted")
+	if len(changed) != 1 || changed[0].Text != "Edited words.\n" {
+		t.Fatalf("unaccepted: %+v", changed)
+	}
+	// The operator replaces what they looked at; nothing of it is lost.
+	wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Text: "Final words.\n", Base: changed[0].Hash}))
+	kept := false
+	for name, text := range filesBelow(t, dir, true) {
+		kept = kept || strings.HasPrefix(name, ".scribe/versions/") && text == "Edited words.\n"
+	}
+	if !kept {
+		t.Error("the replaced edit is not among the versions")
+	}
+	// A credential that somebody pasted blocks the path, and gets nowhere.
+	token := githubToken()
+	save("key " + token + "\n")
+	if v := byHand(t, r, Candidate{Path: "a.md", Text: "Clean.\n", Base: listed(t, r, "unaccepted")[0].Hash}); v.Outcome != Rejected {
+		t.Errorf("replaced a file with a credential: %+v", v)
+	}
+	for name, text := range filesBelow(t, dir, true) {
+		if strings.Contains(text, token) && name != "a.md" {
+			t.Errorf("the credential was copied to %s", name)
+		}
+	}
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	if got := memoryCommand(g, view("a.md")); !got.IsError {
+		t.Errorf("deleted outside, and shown:\n%s", got.Text)
+	}
+	if fs, err := r.Check(ctx, false); err != nil || len(fs) == 0 || fs[0].Rule != "check.deleted" {
+		t.Errorf("check: %+v, %v", fs, err)
+	}
+}

@@ -1,0 +1,65 @@
+package scribe
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/memoryroom/scribe/internal/journal"
+)
+
+// prepare turns candidates into proposals: the names through the path gate, what
+// stands there read, the complete text worked out. It judges nothing.
+func (r *Room) prepare(w *world, who author, cs []Candidate) ([]*proposal, error) {
+	plan := make([]*proposal, len(cs))
+	for i, c := range cs {
+		p := &proposal{cand: c, who: who}
+		var err error
+		if p.names[0], err = r.admitPath("path", c.Path); err != nil {
+			return nil, err
+		}
+		if p.names[0].ok() {
+			if p.was, err = r.standing(w.state, p.path()); err != nil {
+				return nil, err
+			}
+		}
+		if c.To != "" {
+			if p.names[1], err = r.admitPath("to", c.To); err != nil {
+				return nil, err
+			}
+			if p.names[1].ok() {
+				if p.dest, err = r.standing(w.state, p.names[1].path); err != nil {
+					return nil, err
+				}
+			}
+		}
+		p.op = opOf(c, p.was)
+		p.text = textOf(c, p.op, p.was)
+		m := metaOf("", []byte(p.text.whole))
+		p.digest = r.keyed("proposal", fmt.Sprint(p.writes()), p.names[0].shown(), p.names[1].shown(), m.Description, m.Type, m.Key, m.Body)
+		p.id = r.keyed("held", p.digest, p.was.diskHash(), p.op)
+		plan[i] = p
+	}
+	return plan, nil
+}
+
+// opOf names the operation of a candidate.
+func opOf(c Candidate, was standing) string {
+	switch {
+	case c.Remove:
+		return journal.OpArchive
+	case c.To != "":
+		return journal.OpRename
+	case c.Old != "" || c.Text == "" && c.Base != "":
+		return journal.OpEdit
+	case was.kind == absent:
+		return journal.OpAdd
+	}
+	return journal.OpReplace
+}
+
+// memory is what would be stored, for the host's rules and for the verdict.
+func (p *proposal) memory(now time.Time) Memory {
+	m := describe(p.target().String(), stagePending, []byte(p.text.whole))
+	m.Trust, m.Modified, m.Findings = p.trust, now.UTC(), p.findings
+	return m
+}

@@ -1,0 +1,482 @@
+package scribe
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/relpath"
+	"github.com/memoryroom/scribe/internal/rootfs"
+)
+
+// Memory is one topic file, in any stage. It is plain data and has one field more
+// than the house allows: it is the row that every listing shows.
+type Memory struct {
+	Path        string // relative, slash-separated
+	Description string // from the frontmatter, else the first line of the body, clipped
+	Type        string // "user", "feedback", "project" or "reference"
+	Key         string // one key, one truth; by default the path without ".md"
+	Stage       string // "active", "changed", "unaccepted", "foreign", "pending" or "archived"
+	ID          string // pending only: for Resolve
+	Trust       Trust
+	Modified    time.Time // when these bytes were accepted or held; UTC
+	Hash        string    // hex SHA-256 of the file; for a pending memory, of everything that an approval binds
+	Text        string    // the whole file
+	Findings    []Finding // flags; for a pending memory, why it is held
+}
+
+// The stages of a memory.
+const (
+	stageActive     = "active"
+	stageChanged    = "changed" // accepted, and changed outside since: these are the accepted bytes
+	stageUnaccepted = "unaccepted"
+	stageForeign    = "foreign"
+	stagePending    = "pending"
+	stageArchived   = "archived"
+)
+
+// Room is one directory of memories, with the operator's authority over it: never
+// hand it to an agent. Many goroutines, and many processes, may use one directory
+// at once. A zero Room returns fs.ErrClosed.
+type Room struct {
+	opts Options
+	disk *rootfs.Dir
+
+	mu       sync.Mutex // guards what follows; held for moments, never over I/O of a write
+	closed   bool
+	readOnly string // why nothing can be written; "" when it can
+	local    *local // this directory's identity and key; nil until a first write
+	ledger   ledger
+	metas    *metaCache
+	sessions map[string]*Session
+	lexicons *lexicons
+}
+
+// Open opens the room in dir. Without a room there it writes nothing, not even for
+// a directory that does not exist: the first change creates (0700 and 0600). An
+// existing directory of Markdown is a room whose memories are all unaccepted; no
+// byte or mode of it changes.
+//
+// With a room there, Open takes the lock, finishes what a crash left half done and
+// records what was changed outside. Where it can not write, it reads.
+//
+// A journal that was tampered with fails with an *fs.PathError that says so; a
+// journal of a newer format opens read-only.
+func Open(dir string, opts *Options) (*Room, error) {
+	o, err := opts.settle()
+	if err != nil {
+		return nil, err
+	}
+	disk, err := rootfs.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open room: %w", err)
+	}
+	return openOn(disk, o)
+}
+
+// openOn is Open over any disk: tests give one that fails and crashes.
+func openOn(disk *rootfs.Dir, o Options) (*Room, error) {
+	r := &Room{
+		opts: o, disk: disk,
+		metas: newMetaCache(), sessions: map[string]*Session{}, lexicons: &lexicons{m: map[Trust]*lexicon{}},
+	}
+	r.ledger.state = new(journal.State)
+	switch {
+	case o.ReadOnly:
+		r.readOnly = "the room was opened read-only"
+	case disk.Exists() && !disk.Writable():
+		r.readOnly = "the room's directory can not be written"
+	}
+	if err := r.start(); err != nil {
+		disk.Close()
+		return nil, fmt.Errorf("open room: %w", err)
+	}
+	return r, nil
+}
+
+// start reads what is there and, where it may, recovers and records.
+func (r *Room) start() error {
+	if !r.disk.HasLibrary() {
+		return nil
+	}
+	if r.readOnly != "" {
+		return r.sync()
+	}
+	ctx := context.Background()
+	unlock, err := r.lock(ctx)
+	if r.readOnly != "" { // a newer format: what can be read was read
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := r.recordWaivers(ctx); err != nil {
+		return err
+	}
+	return r.observeAll(ctx)
+}
+
+// Close releases the directory. Sessions and guards of the room fail afterwards.
+func (r *Room) Close() error {
+	if err := r.usable(); err != nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	return r.disk.Close()
+}
+
+// usable fails on a zero, nil or closed room.
+func (r *Room) usable() error {
+	if r == nil || r.disk == nil {
+		return fmt.Errorf("room: %w", fs.ErrClosed)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return fmt.Errorf("room: %w", fs.ErrClosed)
+	}
+	return nil
+}
+
+// writable fails where no byte may be written.
+func (r *Room) writable() error {
+	if err := r.usable(); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.readOnly != "" {
+		return fmt.Errorf("%s: %w", r.readOnly, fs.ErrPermission)
+	}
+	return nil
+}
+
+// Propose writes with the operator's hand: trust Operator. The path, frontmatter,
+// secret and hidden-text stages stay; instruction-shaped text is flagged and not
+// held. Several candidates are one plan and stand or fall together. Nothing is
+// written when the error is ctx.Err().
+func (r *Room) Propose(ctx context.Context, cs ...Candidate) ([]Verdict, error) {
+	return r.propose(ctx, author{hand: true, ceiling: Operator}, cs)
+}
+
+// List yields the memories of the stages named (none: "active" and "changed"), by
+// path, with their text. Pending ones carry ID, Hash and Findings, as Resolve wants
+// them; unaccepted ones Hash, as Adopt wants it. The first error ends the sequence.
+func (r *Room) List(ctx context.Context, stages ...string) iter.Seq2[Memory, error] {
+	return func(yield func(Memory, error) bool) {
+		all, err := r.list(ctx, stages)
+		if err != nil {
+			yield(Memory{}, err)
+			return
+		}
+		for _, m := range all {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Room) list(ctx context.Context, stages []string) ([]Memory, error) {
+	if len(stages) == 0 {
+		stages = []string{stageActive, stageChanged}
+	}
+	for _, s := range stages {
+		if !slices.Contains([]string{stageActive, stageChanged, stageUnaccepted, stageForeign, stagePending, stageArchived}, s) {
+			return nil, fmt.Errorf("list: stage %.40q is not one of active, changed, unaccepted, foreign, pending, archived", s)
+		}
+	}
+	w, err := r.world(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want := func(s string) bool { return slices.Contains(stages, s) }
+	var all []Memory
+	if want(stageActive) || want(stageChanged) || want(stageUnaccepted) || want(stageForeign) {
+		files, err := r.files(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if want(f.Stage) {
+				all = append(all, f)
+			}
+		}
+	}
+	if want(stagePending) {
+		held, err := r.pendingMemories(w)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, held...)
+	}
+	if want(stageArchived) {
+		all = append(all, r.archivedMemories(w)...)
+	}
+	slices.SortStableFunc(all, func(a, b Memory) int { return strings.Compare(a.Path, b.Path) })
+	return all, nil
+}
+
+// files is every memory file on the disk, and every accepted one, in its stage.
+func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
+	var all []Memory
+	err := r.disk.Walk(func(name string, e rootfs.Entry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if e.Rule() != "" || name == indexName {
+			return nil
+		}
+		p, foreign, err := relpath.ParseForeign(name)
+		if err != nil {
+			return nil // not a memory's name: left alone, never shown
+		}
+		if foreign {
+			data, err := r.disk.Read(p, maxMemory)
+			if err != nil {
+				return nil
+			}
+			all = append(all, describe(name, stageForeign, data))
+			return nil
+		}
+		s, err := r.standing(w.state, p)
+		if err != nil || s.kind == absent {
+			return nil // unreadable or gone since the walk: Check reports it
+		}
+		all = append(all, s.memory(name))
+		if s.kind == changed {
+			all = append(all, describe(name, stageUnaccepted, s.disk))
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Read gives one memory by its path: the accepted bytes where there are any, else
+// what lies there unaccepted. It fails with fs.ErrNotExist, or with the path rule.
+func (r *Room) Read(ctx context.Context, path string) (Memory, error) {
+	w, err := r.world(ctx)
+	if err != nil {
+		return Memory{}, err
+	}
+	p, foreign, err := relpath.ParseForeign(path)
+	if err != nil {
+		return Memory{}, err
+	}
+	if foreign {
+		data, err := r.disk.Read(p, maxMemory)
+		if err != nil {
+			return Memory{}, err
+		}
+		return describe(path, stageForeign, data), nil
+	}
+	s, err := r.standing(w.state, p)
+	if err != nil {
+		return Memory{}, err
+	}
+	if s.kind == absent {
+		return Memory{}, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	return s.memory(path), nil
+}
+
+// Head is the journal's head, "seq:hash". Kept elsewhere (a commit, a database), it
+// shows a truncated or rebuilt journal, which a hash chain by itself can not.
+func (r *Room) Head() string {
+	if r.usable() != nil || r.sync() != nil {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ledger.head.String()
+}
+
+// world reads what a judgement needs. Its state is never changed afterwards.
+func (r *Room) world(ctx context.Context) (*world, error) {
+	if err := r.usable(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := r.sync(); err != nil {
+		return nil, err
+	}
+	index, err := r.readIndex()
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	state := r.ledger.state
+	r.mu.Unlock()
+	return &world{opts: &r.opts, state: state, index: index, now: r.opts.Now().UTC(), meta: func(path string) (meta, bool) {
+		acc, ok := state.Accepted[path]
+		if !ok {
+			return meta{}, false
+		}
+		return r.metas.of(path, acc.Hash, 4*r.opts.Limits.Memories, func() ([]byte, error) { return r.version(acc.Seq, acc.Hash) })
+	}}, nil
+}
+
+// lock takes the room for writing, creating it where it is missing, and reads what
+// others wrote. The unlock function must be called.
+func (r *Room) lock(ctx context.Context) (func(), error) {
+	if err := r.writable(); err != nil {
+		return nil, err
+	}
+	if err := r.disk.Ensure(); err != nil {
+		return nil, err
+	}
+	unlock, err := r.disk.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.afterLock(ctx); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// keyed is a digest under this directory's own key, over the parts; "" before the
+// room exists. What it covers can not be found by trying.
+func (r *Room) keyed(parts ...string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.local == nil {
+		return ""
+	}
+	mac := hmac.New(sha256.New, r.local.key)
+	for _, p := range parts {
+		fmt.Fprintf(mac, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// source names where a change came from: a keyed hash of the session, never its ID.
+func (r *Room) source(who author) string {
+	if who.hand || who.session == "" {
+		return ""
+	}
+	key := r.keyed("session", who.session)
+	if key == "" {
+		return "" // no room yet, so nothing to name
+	}
+	return fmt.Sprintf("%s:turn-%d", key[:12], who.turn)
+}
+
+// standingKind says how the bytes under a name relate to what was accepted there.
+type standingKind uint8
+
+const (
+	absent     standingKind = iota // nothing, or deleted outside
+	active                         // the accepted bytes
+	changed                        // accepted, and other bytes lie there now
+	unaccepted                     // bytes that were never accepted
+)
+
+// standing is what the room holds under one name.
+type standing struct {
+	kind  standingKind
+	acc   journal.Accepted // when active or changed
+	bytes []byte           // what counts: the accepted bytes, or the unaccepted ones
+	disk  []byte           // what lies on the disk; nil: nothing
+	tomb  *journal.Tomb    // what was freed here; nil: nothing
+}
+
+// trust of what stands there; unaccepted bytes have none.
+func (s standing) trust() Trust {
+	if s.kind == active || s.kind == changed {
+		return parseTrust(s.acc.Trust)
+	}
+	return 0
+}
+
+func (s standing) hash() string {
+	if s.bytes == nil {
+		return ""
+	}
+	return journal.Sum(s.bytes)
+}
+
+// diskHash is the hash of what lies there; "" when nothing does.
+func (s standing) diskHash() string {
+	if s.disk == nil {
+		return ""
+	}
+	return journal.Sum(s.disk)
+}
+
+func (s standing) memory(path string) Memory {
+	switch s.kind {
+	case active, changed:
+		m := describe(path, stageActive, s.bytes)
+		if s.kind == changed {
+			m.Stage = stageChanged
+		}
+		m.Trust, m.Modified = s.trust(), s.acc.Time.UTC()
+		for _, rule := range s.acc.Rules {
+			m.Findings = append(m.Findings, Finding{Rule: rule, Outcome: Accepted})
+		}
+		return m
+	case unaccepted:
+		return describe(path, stageUnaccepted, s.bytes)
+	}
+	return Memory{}
+}
+
+// standing reads what the room holds under p. The accepted bytes come from the
+// disk when they are still there, else from the versions.
+func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) {
+	var s standing
+	if tomb, ok := state.Tombs[p.String()]; ok {
+		s.tomb = &tomb
+	}
+	disk, err := r.disk.Read(p, maxMemory)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return s, err
+	}
+	s.disk = disk
+	acc, ok := state.Accepted[p.String()]
+	if !ok {
+		s.kind, s.bytes = unaccepted, disk
+		return s, nil
+	}
+	s.acc = acc
+	if journal.Sum(disk) == acc.Hash {
+		s.kind, s.bytes = active, disk
+		return s, nil
+	}
+	if r.waived(waiveUnaccepted) {
+		s.kind, s.bytes = active, disk
+		s.acc.Hash, s.acc.Trust = journal.Sum(disk), min(parseTrust(acc.Trust), UserObserved).String()
+		return s, nil
+	}
+	s.kind = changed
+	s.bytes, err = r.version(acc.Seq, acc.Hash)
+	return s, err
+}
+
+func (r *Room) waived(property string) bool { return r.opts.Waive[property] != "" }
+
+// describe makes a Memory of a file's bytes.
+func describe(path, stage string, data []byte) Memory {
+	m := metaOf(path, data)
+	return Memory{Path: path, Description: m.Description, Type: m.Type, Key: m.Key, Stage: stage, Hash: journal.Sum(data), Text: string(data)}
+}

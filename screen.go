@@ -1,0 +1,450 @@
+package scribe
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/memoryroom/scribe/internal/directive"
+	"github.com/memoryroom/scribe/internal/entry"
+	"github.com/memoryroom/scribe/internal/hidden"
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/secret"
+)
+
+// The types of a memory.
+var memoryTypes = []string{"user", "feedback", "project", "reference"}
+
+// Bounds of the labels: what a person reads on one line of a listing.
+const (
+	maxDescription = 1_000 // bytes
+	maxKey         = 128   // bytes
+)
+
+// text is what a proposal would store: the file, and which part of it is new.
+type text struct {
+	whole    string // the complete file, but for the keys that the library mirrors into it
+	base     string // the file that it changes; "" for a new one
+	lo, hi   int    // whole[lo:hi] is what the author puts in
+	composed bool   // the frontmatter is the library's own
+	labels   []field
+	cut      []Finding // hidden text that was taken out
+	bad      []Finding // why there is no text
+}
+
+// field is one place that an author can put words into.
+type field struct{ name, value string }
+
+// inserted is the author's own words: the new part of the body, and where the
+// frontmatter is touched each of its values, one a line. The names of our own keys and
+// the type say nothing of the author's.
+func (t text) inserted() []byte {
+	e, err := entry.Parse([]byte(t.whole))
+	if err != nil {
+		return []byte(t.whole)
+	}
+	head := len(t.whole) - len(e.Body())
+	if t.lo >= head {
+		return []byte(t.whole[t.lo:t.hi])
+	}
+	var b strings.Builder
+	for _, v := range e.Scalars() {
+		if v != e.Type() && !slices.Contains(writerKeys, v) {
+			b.WriteString(strings.ReplaceAll(v, "\n", " ") + "\n")
+		}
+	}
+	b.WriteString(t.whole[head:max(head, t.hi)])
+	return []byte(b.String())
+}
+
+// writerKeys are the frontmatter keys that a writer may set.
+var writerKeys = []string{"metadata", "description", "type", "key", "topic", "tags", "verify_when"}
+
+// textOf works out the complete file that c would leave behind.
+func textOf(c Candidate, op string, was standing) text {
+	t := text{base: string(was.bytes)}
+	for _, l := range []field{{"description", c.Description}, {"type", c.Type}, {"key", c.Key}} {
+		if l.value == "" {
+			continue
+		}
+		clean := text{whole: l.value, hi: len(l.value)}
+		clean.strip(l.name)
+		t.cut = append(t.cut, clean.cut...)
+		t.labels = append(t.labels, field{l.name, clean.whole})
+	}
+	switch {
+	case op == journal.OpArchive || op == journal.OpRename:
+		t.whole, t.lo, t.hi = t.base, len(t.base), len(t.base)
+		return t
+	case c.Old != "":
+		t.edit(c, was)
+	case c.Text == "" && c.Base != "":
+		t.whole = t.base
+	default:
+		t.whole, t.hi = c.Text, len(c.Text)
+		t.narrowInserted(was)
+	}
+	t.strip("text")
+	t.label()
+	return t
+}
+
+// edit replaces the one occurrence of c.Old, counting overlaps.
+func (t *text) edit(c Candidate, was standing) {
+	t.whole = t.base
+	i := strings.Index(t.base, c.Old)
+	switch {
+	case was.kind == absent:
+		return // the conflict stage says that there is nothing to edit
+	case i < 0:
+		t.bad = append(t.bad, refuse("stale.anchor", Rejected, "old", "the text to replace does not occur in the memory", "read the memory again and quote the text exactly"))
+		return
+	case strings.Contains(t.base[i+1:], c.Old):
+		t.bad = append(t.bad, refuse("edit.ambiguous", Rejected, "old", "the text to replace occurs more than once", "quote more of the text around it"))
+		return
+	}
+	t.whole = t.base[:i] + c.New + t.base[i+len(c.Old):]
+	t.lo, t.hi = i, i+len(c.New)
+}
+
+// narrowInserted finds the new part of a whole text that replaces a stored one:
+// what is left when the common start and end are taken off, widened to whole lines
+// so that a line counts as inserted when any byte of it is.
+func (t *text) narrowInserted(was standing) {
+	if was.kind == absent {
+		return
+	}
+	n := min(len(t.whole), len(t.base))
+	lo := 0
+	for lo < n && t.whole[lo] == t.base[lo] {
+		lo++
+	}
+	hi := 0
+	for hi < n-lo && t.whole[len(t.whole)-1-hi] == t.base[len(t.base)-1-hi] {
+		hi++
+	}
+	t.lo = strings.LastIndexByte(t.whole[:lo], '\n') + 1
+	t.hi = len(t.whole) - hi
+	if nl := strings.IndexByte(t.whole[t.hi:], '\n'); nl >= 0 {
+		t.hi += nl
+	} else {
+		t.hi = len(t.whole)
+	}
+}
+
+// strip takes out of the inserted part what is invisible and carries nothing. What
+// carries something stays for the hidden stage to hold.
+func (t *text) strip(name string) {
+	var b strings.Builder
+	last, removed := 0, 0
+	for _, f := range hidden.Scan(t.whole) {
+		if f.Carries || !strippable(f.Rule) || f.Offset < max(t.lo, last) || f.Offset+f.Length > t.hi {
+			continue
+		}
+		b.WriteString(t.whole[last:f.Offset])
+		last = f.Offset + f.Length
+		removed += f.Length
+		if strings.ContainsFunc(t.whole[f.Offset:last], unicode.IsSpace) {
+			b.WriteByte(' ') // a line or page separator: its words stay apart
+			removed--
+		}
+		t.cut = append(t.cut, Finding{Rule: f.Rule, Outcome: Accepted, Field: name, Offset: f.Offset, Length: f.Length,
+			Message: "invisible characters were removed", Fix: "none needed: the text reads the same without them"})
+	}
+	if removed == 0 {
+		return
+	}
+	b.WriteString(t.whole[last:])
+	t.whole, t.hi = b.String(), t.hi-removed
+}
+
+// strippable reports whether taking the characters out leaves the words as they
+// read. Letters that look like others, and encoded text, are visible: they stay.
+func strippable(rule string) bool {
+	return rule != "hidden.mixed-script" && rule != "hidden.encoded"
+}
+
+// label writes the labels into the frontmatter, composing one where there is none.
+func (t *text) label() {
+	if len(t.labels) == 0 || len(t.bad) > 0 {
+		return
+	}
+	e, err := entry.Parse([]byte(t.whole))
+	if err != nil {
+		return // the frontmatter stage says why
+	}
+	if !e.HasFrontmatter() {
+		fields := make([]entry.Field, len(t.labels))
+		for i, l := range t.labels {
+			fields[i] = entry.Field{Path: labelPath(l.name), Value: l.value}
+		}
+		head := entry.Compose(fields, "")
+		t.whole, t.composed = string(entry.Compose(fields, t.whole)), true
+		t.lo, t.hi = 0, t.hi+len(head)
+		return
+	}
+	for _, l := range t.labels {
+		before := len(t.whole)
+		out, err := e.Set(l.value, labelPath(l.name)...)
+		if err == nil {
+			e, err = entry.Parse(out)
+		}
+		if err != nil {
+			t.bad = append(t.bad, refuse("frontmatter.malformed", Rejected, l.name, "the frontmatter can not take this value", "write the frontmatter anew with the whole text"))
+			return
+		}
+		t.whole = string(out)
+		t.lo, t.hi = 0, max(t.hi, 0)+len(t.whole)-before
+	}
+	t.hi = max(t.hi, len(t.whole)-len(e.Body()))
+}
+
+func labelPath(name string) []string {
+	if name == "description" {
+		return []string{name}
+	}
+	return []string{"metadata", name}
+}
+
+// fields lists everything that the author can put words into, for the screens. The
+// path is read as the words that it shows.
+func (p *proposal) fields() []field {
+	fs := []field{{"path", p.cand.Path}}
+	if p.cand.To != "" {
+		fs = append(fs, field{"to", p.cand.To})
+	}
+	if !p.writes() {
+		return fs
+	}
+	fs = append(fs, p.text.labels...)
+	if e, err := entry.Parse([]byte(p.text.whole)); err == nil {
+		// Values as YAML reads them: an escape can hold what the bytes do not show.
+		for _, v := range e.Scalars() {
+			fs = append(fs, field{"frontmatter", v})
+		}
+	}
+	return append(fs, field{"text", p.text.whole})
+}
+
+// judgeShape refuses what is not one well-formed operation.
+func judgeShape(p *proposal, w *world) []Finding {
+	c := p.cand
+	fs := slices.Clone(p.text.bad)
+	kinds := 0
+	for _, is := range []bool{c.Text != "", c.Old != "", c.Remove, c.To != ""} {
+		if is {
+			kinds++
+		}
+	}
+	if kinds > 1 || (c.Old == "" && c.New != "") || ((c.Remove || c.To != "") && len(p.text.labels) > 0) {
+		fs = append(fs, refuse("candidate.operation", Rejected, "", "a candidate is one operation", "give exactly one of Text, Old with New, Remove and To"))
+	}
+	if c.To != "" && c.To == c.Path {
+		fs = append(fs, refuse("candidate.to", Rejected, "to", "the new path is the old one", "choose another name, or leave it"))
+	}
+	if len(c.Supersedes) > 0 && !p.who.hand {
+		fs = append(fs, refuse("candidate.supersedes", Rejected, "supersedes", "only the operator says what a memory takes the place of", "propose the memory without it"))
+	}
+	for _, f := range []field{{"path", c.Path}, {"to", c.To}, {"description", c.Description}, {"type", c.Type}, {"key", c.Key}, {"text", c.Text}, {"new", c.New}} {
+		if !utf8.ValidString(f.value) {
+			fs = append(fs, refuse("candidate.utf8", Rejected, f.name, "the field is not valid UTF-8", "send text"))
+		}
+	}
+	if len(c.Description) > maxDescription || strings.ContainsAny(c.Description, "\n\r") {
+		fs = append(fs, refuse("candidate.description", Rejected, "description", fmt.Sprintf("a description is one line of at most %d bytes", maxDescription), "shorten it; details belong in the text"))
+	}
+	if len(c.Key) > maxKey || strings.ContainsAny(c.Key, "\n\r\t") {
+		fs = append(fs, refuse("candidate.key", Rejected, "key", fmt.Sprintf("a key is one line of at most %d bytes", maxKey), "use a short name such as auth-migration"))
+	}
+	return fs
+}
+
+// judgeLabels refuses malformed frontmatter, unknown types, and keys that are the
+// library's to write.
+func judgeLabels(p *proposal, _ *world) []Finding {
+	if !p.writes() {
+		return nil
+	}
+	e, err := entry.Parse([]byte(p.text.whole))
+	if err != nil {
+		f := refuse("frontmatter.malformed", Rejected, "text", "the frontmatter can not be read", "write plain key: value lines between two --- lines, or leave it out")
+		if bad := (*entry.Error)(nil); errors.As(err, &bad) {
+			f.Rule, f.Offset = bad.Rule, bad.Offset
+		}
+		return []Finding{f}
+	}
+	var fs []Finding
+	base, baseErr := entry.Parse([]byte(p.text.base))
+	baseOwned, baseType := map[string]string{}, ""
+	if baseErr == nil {
+		baseOwned, baseType = base.OwnedValues(), base.Type()
+	}
+	for _, key := range changedKeys(baseOwned, e.OwnedValues()) {
+		fs = append(fs, refuse("frontmatter.reserved-key", Rejected, "text", "the frontmatter key "+key+" is written by the library alone", "leave it as it is, or out"))
+	}
+	if t := e.Type(); t != "" && t != baseType && !slices.Contains(memoryTypes, t) {
+		fs = append(fs, refuse("frontmatter.type", Rejected, "type", "the type is not one that a room knows", "use user, feedback, project or reference"))
+	}
+	return fs
+}
+
+// changedKeys lists, sorted, the keys whose values differ.
+func changedKeys(a, b map[string]string) []string {
+	var keys []string
+	for k, v := range b {
+		if old, ok := a[k]; !ok || old != v {
+			keys = append(keys, k)
+		}
+	}
+	for k := range a {
+		if _, ok := b[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// judgeSecrets refuses credential-shaped material, whoever proposes it: a room ends
+// up in git. Only rule, field, offset and length are kept.
+func judgeSecrets(p *proposal, w *world) []Finding {
+	var fs []Finding
+	for _, f := range p.fields() {
+		for _, hit := range secretsIn(f.value, w.opts.Allow) {
+			fs = append(fs, Finding{
+				Rule: hit.Rule, Outcome: Rejected, Field: f.name, Offset: hit.Offset, Length: hit.Length,
+				Message: "this looks like a credential", Fix: "say where the credential is kept, never the credential",
+			})
+		}
+	}
+	return fs
+}
+
+// secretsIn scans a text, and what its encoded blobs decode to.
+func secretsIn(s string, allow [][32]byte) []secret.Finding {
+	allowed := func(value string) bool { return slices.Contains(allow, sha256.Sum256([]byte(value))) }
+	hits := secret.ScanAllow(s, allowed)
+	for _, blob := range hidden.Blobs(s) {
+		for _, hit := range secret.ScanAllow(blob.Text, allowed) {
+			hits = append(hits, secret.Finding{Rule: hit.Rule, Offset: blob.Offset, Length: blob.Length})
+		}
+	}
+	return hits
+}
+
+// judgeHidden holds invisible text that says something, and reports what was taken
+// out because it said nothing.
+func judgeHidden(p *proposal, _ *world) []Finding {
+	if !p.writes() {
+		return nil
+	}
+	fs := slices.Clone(p.text.cut)
+	for _, f := range p.fields() {
+		for _, hit := range hidden.Scan(f.value) {
+			if f.name == "text" && (hit.Offset+hit.Length <= p.text.lo || hit.Offset >= p.text.hi) {
+				continue // it stood there before
+			}
+			out := Finding{
+				Rule: hit.Rule, Outcome: Accepted, Field: f.name, Offset: hit.Offset, Length: hit.Length,
+				Message: "characters that a reader can not see or tell apart", Fix: "write it in plain characters",
+			}
+			if hit.Carries || f.name == "frontmatter" && strippable(hit.Rule) {
+				out.Outcome, out.Message = Held, "hidden characters that carry text or break up a word"
+			}
+			fs = append(fs, out)
+		}
+	}
+	return fs
+}
+
+// judgeDirective weighs instruction-shaped text. Strong shapes wait for the
+// operator whatever the trust; weak ones where the author's words count for little.
+func judgeDirective(p *proposal, w *world) []Finding {
+	var fs []Finding
+	for _, f := range p.fields() {
+		texts := []string{f.value}
+		switch f.name {
+		case "path", "to":
+			texts = []string{pathWords(f.value)}
+		case "text":
+			for _, blob := range hidden.Blobs(f.value) {
+				texts = append(texts, blob.Text)
+			}
+		}
+		for i, s := range texts {
+			for _, hit := range directive.Scan(s) {
+				out := Finding{
+					Rule: hit.Rule, Outcome: p.weigh(hit.Tier, w), Field: f.name, Offset: hit.Offset, Length: hit.Length,
+					Message: directiveMessage(hit.Tier), Fix: "state what is true, and leave what to do about it to the reader",
+				}
+				if i > 0 || f.name == "path" || f.name == "to" {
+					out.Offset, out.Length = 0, 0 // the words are not where the field's bytes are
+				}
+				if hit.Tier > directive.Convention || p.who.ceiling < UserObserved {
+					fs = append(fs, out)
+				}
+			}
+		}
+	}
+	return fs
+}
+
+// weigh turns the tier of an instruction into an outcome for this author.
+func (p *proposal) weigh(t directive.Tier, w *world) Outcome {
+	switch {
+	case p.who.hand || w.opts.Waive[waiveDirective] != "":
+		return Accepted
+	case t >= directive.Strong:
+		return Held
+	case t >= directive.Weak && p.who.ceiling < UserObserved:
+		return Held
+	}
+	return Accepted
+}
+
+func directiveMessage(t directive.Tier) string {
+	switch {
+	case t >= directive.Strong:
+		return "this reads as an instruction to an agent"
+	case t >= directive.Weak:
+		return "this may be read as an instruction to an agent"
+	}
+	return "this is a convention from a source of low trust"
+}
+
+// pathWords is a path as the words that a reader sees in it.
+func pathWords(path string) string {
+	return strings.NewReplacer("-", " ", "_", " ", ".", " ", "/", ". ").Replace(strings.TrimSuffix(path, ".md"))
+}
+
+// flags is what the read-time screen says of a description that is about to be
+// shown: the rules may have learned since it was admitted.
+func flags(description string) bool {
+	for _, hit := range directive.Scan(description) {
+		if hit.Tier >= directive.Weak {
+			return true
+		}
+	}
+	for _, hit := range hidden.Scan(description) {
+		if hit.Carries {
+			return true
+		}
+	}
+	return false
+}
+
+// Redact replaces credential-shaped material by the name of its rule, for a
+// transcript before a writer sees it. The findings give offsets in the text that
+// was passed in.
+func Redact(s string) (string, []Finding) {
+	clean, hits := secret.Redact(s)
+	fs := make([]Finding, 0, len(hits))
+	for _, hit := range hits {
+		fs = append(fs, Finding{Rule: hit.Rule, Outcome: Rejected, Field: "text", Offset: hit.Offset, Length: hit.Length, Message: "this looks like a credential"})
+	}
+	return clean, fs
+}

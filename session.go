@@ -1,0 +1,505 @@
+package scribe
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/memoryroom/scribe/internal/journal"
+)
+
+// Session is one conversation as the host's loop sees it: what its model is shown,
+// how far its words are trusted, when a writer runs. Never give it to a model. It
+// is safe for concurrent use.
+type Session struct {
+	room *Room
+	also []*Room
+	id   string
+
+	mu      sync.Mutex // guards what follows
+	state   sessionState
+	wrote   bool  // the main agent's guard stored something since the last extraction
+	ticket  int64 // number of the newest request to extract
+	running bool
+	idle    *sync.Cond // signalled when running ends; on mu
+}
+
+// sessionState is what of a session outlives the process: sessions/<keyed hash>.json.
+type sessionState struct {
+	Ceiling     string         `json:"ceiling"`          // name of the trust
+	Cursor      map[string]int `json:"cursor,omitempty"` // by the lowest trust of what was extracted: the last turn
+	Extractions int            `json:"extractions,omitempty"`
+	Snapshot    *Snapshot      `json:"snapshot,omitempty"`
+	Used        time.Time      `json:"used"` // last stored; the longest unused is forgotten first
+}
+
+// Turn is what the host knows of the turns since the last extraction.
+type Turn struct {
+	N           int      // number of the last of these turns, from 1; the cursor
+	User        []string // the user's own messages, verbatim, one each
+	Low         Trust    // lowest trust of all else that the writer will be shown; zero: unknown, the lowest
+	Pasted      Trust    // what fenced, quoted and very long text of the user's counts as; zero: external-web
+	NoAssistant bool     // the writer is shown no assistant text, so the session's ceiling does not bind it
+	Wrote       bool     // the main agent already wrote memory in these turns
+}
+
+// The reasons for which Extract skips.
+const (
+	skipWrote      = "wrote-already"
+	skipWords      = "too-few-words"
+	skipCursor     = "cursor"
+	skipCeiling    = "ceiling"
+	skipSuperseded = "superseded"
+)
+
+// Session returns the one session of that ID; calls with one ID share it. ceiling
+// is the trust of what the conversation starts from (zero: the lowest). For an ID
+// that is known already the lower of the stored ceiling and this one counts; state
+// that can not be read counts as the lowest.
+//
+// Writes go to r alone; snapshots and recall cover also too. The ID is not stored:
+// files are named by a keyed hash of it.
+func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*Room) (*Session, error) {
+	if err := r.usable(); err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, errors.New("session: the ID is empty; use the conversation's own")
+	}
+	if !ceiling.valid() {
+		return nil, fmt.Errorf("session: %v is no trust", ceiling)
+	}
+	for _, other := range also {
+		if err := other.usable(); err != nil {
+			return nil, err
+		}
+	}
+	if n := 1 + len(also); n > snapshotLines/frameLines || n*frameBytes > r.opts.Limits.SnapshotBytes {
+		return nil, fmt.Errorf("session: a snapshot of %d bytes has no place for %d rooms; give fewer, or raise Limits.SnapshotBytes", r.opts.Limits.SnapshotBytes, n)
+	}
+	if err := r.sync(); err != nil {
+		return nil, err
+	}
+	stored, found, err := r.loadSession(id)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.sessions[id]
+	if !ok {
+		s = &Session{room: r, also: also, id: id, state: sessionState{Ceiling: ceiling.String()}}
+		s.idle = sync.NewCond(&s.mu)
+		r.sessions[id] = s
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found {
+		s.state.merge(stored)
+	}
+	s.state.lower(ceiling)
+	return s, nil
+}
+
+// merge takes in what another process stored: the lower ceiling, the later cursor,
+// the snapshot that was rendered first.
+func (st *sessionState) merge(o sessionState) {
+	st.lower(parseTrust(o.Ceiling))
+	for level, n := range o.Cursor {
+		if n > st.Cursor[level] {
+			if st.Cursor == nil {
+				st.Cursor = map[string]int{}
+			}
+			st.Cursor[level] = n
+		}
+	}
+	st.Extractions = max(st.Extractions, o.Extractions)
+	if o.Snapshot != nil {
+		st.Snapshot = o.Snapshot
+	}
+}
+
+func (st *sessionState) ceiling() Trust { return parseTrust(st.Ceiling) }
+
+func (st *sessionState) lower(t Trust) {
+	if t < st.ceiling() {
+		st.Ceiling = t.String()
+	}
+}
+
+const maxSessionFile = 1 << 20 // bytes: a snapshot, its manifest, and room for both
+
+// sessionName is the file of a session, or "" where no stored session counts: before
+// the room exists, and in a directory that is not the one that stored it.
+func (r *Room) sessionName(id string) string {
+	key := r.keyed("session", id)
+	r.mu.Lock()
+	elsewhere := r.local != nil && !r.local.ok
+	r.mu.Unlock()
+	if key == "" || elsewhere {
+		return ""
+	}
+	return "sessions/" + key[:32] + ".json"
+}
+
+// loadSession reads a session's file. A damaged one, or one that was swept, is the
+// lowest ceiling: what is not known is not trusted.
+func (r *Room) loadSession(id string) (st sessionState, found bool, err error) {
+	name := r.sessionName(id)
+	if name == "" {
+		return st, false, nil
+	}
+	data, err := r.disk.LibRead(name, maxSessionFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		swept, err := r.wasSwept(name)
+		return st, swept, err
+	}
+	if err != nil {
+		return st, false, err
+	}
+	if json.Unmarshal(data, &st) != nil {
+		return sessionState{}, true, nil
+	}
+	return st, true, nil
+}
+
+const sweptName = "sessions/swept" // names of forgotten sessions, a line each
+
+func (r *Room) wasSwept(name string) (bool, error) {
+	data, err := r.disk.LibRead(sweptName, maxSessionFile*16)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return strings.Contains(string(data), name+"\n"), err
+}
+
+// save stores the state, merged with what other processes stored meanwhile. In a
+// read-only room the state lives in memory. s.mu is not held.
+func (s *Session) save(ctx context.Context, change func(*sessionState)) error {
+	r := s.room
+	if r.writable() != nil {
+		s.mu.Lock()
+		change(&s.state)
+		s.mu.Unlock()
+		return r.usable()
+	}
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	stored, found, err := r.loadSession(s.id)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if found {
+		s.state.merge(stored)
+	}
+	change(&s.state)
+	s.state.Used = r.opts.Now().UTC()
+	data, err := json.Marshal(s.state)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	name := r.sessionName(s.id)
+	if !found {
+		if err := r.sweepSessions(); err != nil {
+			return err
+		}
+	}
+	return r.disk.LibReplace(name, data)
+}
+
+// sweepSessions makes room for one more session. A forgotten one is remembered by
+// name alone, so that its ID does not come back with a fresh ceiling.
+func (r *Room) sweepSessions() error {
+	names, err := r.disk.LibList("sessions")
+	if err != nil {
+		return err
+	}
+	used := map[string]time.Time{}
+	for _, n := range names {
+		if strings.HasSuffix(n, ".json") {
+			used["sessions/"+n] = time.Time{}
+		}
+	}
+	over := len(used) - r.opts.Limits.Sessions + 1
+	if over <= 0 {
+		return nil
+	}
+	for name := range used {
+		var st sessionState
+		if data, err := r.disk.LibRead(name, maxSessionFile); err == nil && json.Unmarshal(data, &st) == nil {
+			used[name] = st.Used // a damaged one is as good as oldest
+		}
+	}
+	files := slices.SortedFunc(maps.Keys(used), func(a, b string) int {
+		return cmp.Or(used[a].Compare(used[b]), strings.Compare(a, b))
+	})
+	for _, name := range files[:over] {
+		line := []byte(name + "\n")
+		err := r.disk.LibAppend(sweptName, line)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = r.disk.LibWriteNew(sweptName, line)
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Snapshot renders the rooms once and then gives the same bytes for the whole
+// session, after a restart too: what a model's own write, or anyone's, changes
+// meanwhile is not in it.
+func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
+	if s == nil || s.room == nil {
+		return Snapshot{}, fmt.Errorf("session: %w", fs.ErrClosed)
+	}
+	s.mu.Lock()
+	frozen := s.state.Snapshot
+	s.mu.Unlock()
+	if frozen == nil {
+		fresh, err := s.render(ctx)
+		if err != nil {
+			return Snapshot{}, err
+		}
+		err = s.save(ctx, func(st *sessionState) {
+			if st.Snapshot == nil {
+				st.Snapshot = &fresh
+			}
+			frozen = st.Snapshot
+		})
+		if err != nil {
+			return Snapshot{}, err
+		}
+	}
+	out := *frozen
+	out.Shown = append([]Memory(nil), frozen.Shown...)
+	return out, nil
+}
+
+// render joins the rooms' blocks within one budget, the session's own room first.
+func (s *Session) render(ctx context.Context) (Snapshot, error) {
+	bytes, lines := s.room.opts.Limits.SnapshotBytes, snapshotLines
+	var all Snapshot
+	rooms := append([]*Room{s.room}, s.also...)
+	for i, r := range rooms {
+		after := len(rooms) - 1 - i // each of them gets its frame at least
+		sn, err := r.render(ctx, bytes-after*frameBytes, lines-after*frameLines)
+		if err != nil {
+			return Snapshot{}, err
+		}
+		all.Text += sn.Text
+		all.Shown = append(all.Shown, sn.Shown...)
+		all.Omitted += sn.Omitted
+		all.Unaccepted += sn.Unaccepted
+		bytes, lines = bytes-len(sn.Text), lines-strings.Count(sn.Text, "\n")
+	}
+	all.Hash = journal.Sum([]byte(all.Text))
+	return all, nil
+}
+
+// Observe lowers the ceiling for the rest of the session: call it with the trust of
+// everything that enters the conversation, before the model sees it. It never
+// raises. The new ceiling holds even when it can not be stored; then it says why.
+func (s *Session) Observe(ctx context.Context, t Trust) error {
+	if s == nil || s.room == nil {
+		return fmt.Errorf("session: %w", fs.ErrClosed)
+	}
+	s.mu.Lock()
+	fell := t < s.state.ceiling()
+	s.state.lower(t)
+	s.mu.Unlock()
+	if !fell {
+		return nil
+	}
+	return s.save(ctx, func(st *sessionState) { st.lower(t) })
+}
+
+// Ceiling is the session's trust ceiling as it is now.
+func (s *Session) Ceiling() Trust {
+	if s == nil || s.room == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.ceiling()
+}
+
+// Guard is for the main agent ("remember this"): our tools alone, at the session's
+// ceiling. user holds the user's messages of this turn: what is verbatim in one of
+// them may be stamped above the ceiling.
+func (s *Session) Guard(turn int, user ...string) *Guard {
+	if s == nil || s.room == nil {
+		return nil
+	}
+	g := s.guard(Policy{}, s.Ceiling(), turn, user)
+	g.main = true
+	return g
+}
+
+func (s *Session) guard(p Policy, ceiling Trust, turn int, user []string) *Guard {
+	return &Guard{session: s, policy: p, ceiling: ceiling, turn: turn, user: append([]string(nil), user...)}
+}
+
+// Extract runs one writer over a turn: run gets a guard that works until it
+// returns. It skips, with the reason, when the main agent already wrote memory
+// ("wrote-already"), the user said too little ("too-few-words"), the turn was
+// extracted before at this trust ("cursor"), the session had its share ("ceiling"),
+// or a newer request came while this one waited ("superseded").
+//
+// One writer runs at a time and the newest request waits. The cursor moves only
+// when run returns nil. Cancelling ctx ends the wait; a run in flight is the
+// caller's to end.
+func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(context.Context, *Guard) error) (skip string, err error) {
+	if s == nil || s.room == nil {
+		return "", fmt.Errorf("session: %w", fs.ErrClosed)
+	}
+	if err := s.room.writable(); err != nil {
+		return "", err
+	}
+	if !t.Low.valid() || !t.Pasted.valid() {
+		return "", errors.New("extract: Low or Pasted is no trust")
+	}
+	if skip, err := s.begin(ctx, t); skip != "" || err != nil {
+		return skip, err
+	}
+	defer s.end()
+	level := t.Low.String()
+	err = s.save(ctx, func(st *sessionState) {
+		// Asked again, now that what other processes stored is known.
+		switch {
+		case st.Cursor[level] >= t.N:
+			skip = skipCursor
+		case st.Extractions >= s.room.opts.Limits.Extractions:
+			skip = skipCeiling
+		default:
+			st.Extractions++
+		}
+	})
+	if err != nil || skip != "" {
+		return skip, err
+	}
+	g := s.guard(p, s.turnCeiling(t), t.N, t.User)
+	defer g.end()
+	if err := run(ctx, g); err != nil {
+		return "", fmt.Errorf("extract: %w", err)
+	}
+	g.end()
+	return "", s.save(context.WithoutCancel(ctx), func(st *sessionState) {
+		if st.Cursor == nil {
+			st.Cursor = map[string]int{}
+		}
+		st.Cursor[level] = max(st.Cursor[level], t.N)
+	})
+}
+
+// begin checks the reasons to skip and waits for its turn.
+func (s *Session) begin(ctx context.Context, t Turn) (skip string, err error) {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.idle.Broadcast()
+	})
+	defer stop()
+	lim := s.room.opts.Limits
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wrote := s.wrote
+	s.wrote = false
+	switch {
+	case t.Wrote || wrote:
+		return skipWrote, nil
+	case words(t.User) < lim.MinUserWords:
+		return skipWords, nil
+	case s.state.Cursor[t.Low.String()] >= t.N:
+		return skipCursor, nil
+	case s.state.Extractions >= lim.Extractions:
+		return skipCeiling, nil
+	}
+	s.ticket++
+	mine := s.ticket
+	s.idle.Broadcast() // a request that waits may be superseded by this one
+	for s.running {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if s.ticket != mine {
+			return skipSuperseded, nil
+		}
+		s.idle.Wait()
+	}
+	if s.ticket != mine {
+		return skipSuperseded, nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	s.running = true
+	return "", nil
+}
+
+func (s *Session) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running = false
+	s.idle.Broadcast()
+}
+
+// turnCeiling is what a writer of this turn may be worth: the least of what it will
+// be shown.
+func (s *Session) turnCeiling(t Turn) Trust {
+	c := min(t.Low, UserObserved)
+	if !t.NoAssistant {
+		c = min(c, s.Ceiling())
+	}
+	if pasted(t.User) {
+		p := t.Pasted
+		if p == 0 {
+			p = ExternalWeb
+		}
+		c = min(c, p)
+	}
+	return c
+}
+
+// words counts the user's prose: fenced and quoted text is not theirs, and scripts
+// without spaces count by characters.
+func words(user []string) int {
+	n := 0
+	for _, msg := range user {
+		for _, w := range strings.Fields(typed(msg)) {
+			cjk, letters := 0, 0
+			for _, c := range w {
+				switch {
+				case unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+					if unicode.IsLetter(c) { // marks go with their letter
+						cjk++
+					}
+				case unicode.IsLetter(c) || unicode.IsDigit(c):
+					letters++
+				}
+			}
+			n += cjk
+			if letters > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
