@@ -3,9 +3,12 @@ package scribe
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/relpath"
 )
@@ -100,6 +103,7 @@ type Admit func(ctx context.Context, now, was Memory) ([]Finding, error)
 type author struct {
 	hand    bool     // the operator's own hand
 	ceiling Trust    // the most that this author's unquoted words are worth
+	alive   func() bool // nil, or whether the guard that proposes still works
 	session string   // the host's ID of the conversation, in memory only
 	turn    int      // the conversation's turn
 	user    []string // the user's own messages; what is verbatim in one may be stamped above the ceiling
@@ -121,7 +125,8 @@ type proposal struct {
 	noChange bool           // the same content again
 	findings []Finding
 	notices  []Finding
-	asked    []Finding // what the host's rules said
+	wasAsked bool      // the host's rules saw it
+	asked    []Finding // what they said
 }
 
 func (p *proposal) path() relpath.Path { return p.names[0].path }
@@ -224,13 +229,19 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 	if err != nil {
 		return nil, err
 	}
+	if who.alive != nil && !who.alive() {
+		return nil, fmt.Errorf("guard: %w", fs.ErrClosed) // it ended while the rules were asked
+	}
 	for i, p := range again {
 		p.asked = plan[i].asked
-		if len(r.opts.Rules) > 0 && p.text.whole != plan[i].text.whole {
-			p.asked = append(p.asked, refuse("stale.base", Rejected, "path", "the memory changed while the host's rules were asked", "read it again and propose the change anew"))
-		}
 	}
 	judgePlan(again, w)
+	for i, p := range again {
+		unseen := !plan[i].wasAsked || p.text.whole != plan[i].text.whole
+		if len(r.opts.Rules) > 0 && unseen && p.outcome() != Rejected && !p.noChange {
+			p.findings = append(p.findings, refuse("stale.base", Rejected, "path", "the memory changed while the host's rules were asked", "read it again and propose the change anew"))
+		}
+	}
 	return r.settle(ctx, w, again)
 }
 
@@ -242,12 +253,12 @@ func judgePlan(plan []*proposal, w *world) {
 		if len(plan) > maxPlan {
 			p.findings = append(p.findings, refuse("plan.too-long", Rejected, "path", fmt.Sprintf("a plan has at most %d candidates", maxPlan), "propose fewer at a time"))
 		}
-		for _, q := range plan[:i] {
-			if p.names[0].ok() && p.path().Key() == q.path().Key() {
-				p.findings = append(p.findings, refuse("plan.same-path", Rejected, "path", "two candidates of one plan change the same memory", "make it one change, or propose one after the other"))
-			}
-		}
+		p.findings = append(p.findings, judgeBeside(p, plan[:i])...)
 		worst = min(worst, p.outcome())
+	}
+	if fs := judgeTogether(plan, w, worst); len(fs) > 0 {
+		worst = Rejected
+		plan[0].findings = append(plan[0].findings, fs...)
 	}
 	if len(plan) == 1 || worst == Accepted {
 		return
@@ -257,6 +268,68 @@ func judgePlan(plan []*proposal, w *world) {
 			p.findings = append(p.findings, refuse("plan."+worst.String(), worst, "", "another candidate of the same plan was "+worst.String(), "a plan is decided as one; propose this one alone if it stands alone"))
 		}
 	}
+}
+
+// judgeBeside compares a proposal with those before it in the plan: each is judged
+// against the room as it is, so none may touch what another touches.
+func judgeBeside(p *proposal, before []*proposal) []Finding {
+	var fs []Finding
+	for _, q := range before {
+		if touch(p, q) {
+			fs = append(fs, refuse("plan.same-path", Rejected, "path", "two candidates of one plan touch the same name", "make it one change, or propose one after the other"))
+		}
+		if p.op != journal.OpArchive && q.op != journal.OpArchive && p.names[0].ok() && q.names[0].ok() && fold.Key(p.key()) == fold.Key(q.key()) {
+			fs = append(fs, refuse("plan.same-key", Rejected, "key", "two candidates of one plan have the same key", "give one of them another key"))
+		}
+	}
+	return fs
+}
+
+// touch reports whether a name of p is, resembles or contains a name of q.
+func touch(p, q *proposal) bool {
+	for _, a := range p.names {
+		for _, b := range q.names {
+			if a.path.IsZero() || b.path.IsZero() {
+				continue
+			}
+			x, y := lookPath(a.path)+"/", lookPath(b.path)+"/"
+			if strings.HasPrefix(x, y) || strings.HasPrefix(y, x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func lookPath(p relpath.Path) string {
+	segs := p.Segments()
+	keys := make([]string, len(segs))
+	for i, seg := range segs {
+		keys[i] = relpath.LookKey(seg)
+	}
+	return strings.Join(keys, "/")
+}
+
+// judgeTogether holds a plan as a whole against the hard limits.
+func judgeTogether(plan []*proposal, w *world, worst Outcome) []Finding {
+	lim := w.opts.Limits
+	adds, held, low := 0, 0, Operator
+	for _, p := range plan {
+		if p.op == journal.OpAdd {
+			adds++
+		}
+		if _, waits := w.state.Pending[p.heldID()]; !waits {
+			held++
+		}
+		low = min(low, p.trust)
+	}
+	if n, most := counted(acceptedTrusts(w), low, lim.Memories); worst == Accepted && adds > 1 && n+adds > most {
+		return []Finding{refuse("cap.memories", Rejected, "path", fmt.Sprintf("the room would hold %d memories of this kind; the limit is %d", n+adds, most), "propose fewer")}
+	}
+	if n, most := counted(pendingTrusts(w), low, lim.Pending); worst == Held && held > 0 && n+held > most {
+		return []Finding{refuse("cap.pending", Rejected, "", fmt.Sprintf("%d candidates wait already; the limit is %d", n, most), "the operator decides what waits first")}
+	}
+	return nil
 }
 
 // maxPlan is the number of candidates in one plan: as many as a person reviews at
@@ -270,6 +343,7 @@ func (r *Room) ask(ctx context.Context, plan []*proposal) {
 		if p.outcome() == Rejected || p.noChange {
 			continue
 		}
+		p.wasAsked = true
 		now, was := p.memory(r.opts.Now()), p.was.memory(p.names[0].path.String())
 		for _, rule := range r.opts.Rules {
 			p.asked = append(p.asked, askOne(ctx, rule, now, was)...)
@@ -330,15 +404,16 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 		case v.Outcome == Accepted:
 			v.Memory = p.memory(w.now)
 			r.store(&b, p, w, row, v)
-			for _, path := range p.cand.Supersedes {
-				if err := r.retire(&b, w, path, journal.Decision{By: p.by(), Reason: "superseded by " + p.target().String()}); err != nil {
-					return nil, err
-				}
+			if err := r.supersede(&b, w, p.cand.Supersedes, p.target().String(), p.by()); err != nil {
+				return nil, err
 			}
 		case v.Outcome == Held:
 			v.Memory = p.memory(w.now)
 			r.hold(&b, p, w, row, v)
 		default:
+			if p.secretName() {
+				row.Path = "" // a credential in a name leaves no trace either
+			}
 			v.Memory = Memory{Path: row.Path}
 			row.Op = journal.OpReject
 			b.note(row)
@@ -348,12 +423,25 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 		return nil, err
 	}
 	for i := range verdicts {
-		if b.lost[plan[i].path().String()] {
-			verdicts[i].Outcome = Rejected
-			verdicts[i].Findings = append(verdicts[i].Findings, refuse("stale.base", Rejected, "path", "the memory was changed outside while it was written", "read it again and propose the change anew"))
+		if v := &verdicts[i]; b.lost {
+			*v = verdict(Memory{Path: plan[i].names[0].shown()}, lostRace())
+		} else if v.Outcome == Accepted {
+			v.Notices = append(v.Notices, b.indexNotice()...)
 		}
 	}
 	return verdicts, nil
+}
+
+// secretName reports whether a name of the proposal was taken for a credential.
+func (p *proposal) secretName() bool {
+	return slices.ContainsFunc(p.findings, func(f Finding) bool {
+		return strings.HasPrefix(f.Rule, "secret.") && (f.Field == "path" || f.Field == "to")
+	})
+}
+
+// lostRace refuses what an editor overtook.
+func lostRace() Finding {
+	return refuse("stale.base", Rejected, "path", "the memory was changed outside while it was written", "read it again and propose the change anew")
 }
 
 // by names the kind of author for the audit.

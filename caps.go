@@ -2,6 +2,7 @@ package scribe
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -19,8 +20,10 @@ func judgeCaps(p *proposal, w *world) []Finding {
 	if n := len(p.text.whole); p.writes() && n > lim.Memory {
 		fs = append(fs, refuse("cap.memory-bytes", Rejected, "text", fmt.Sprintf("the memory would have %d bytes; the limit is %d", n, lim.Memory), "split it into topics, or keep only what matters"))
 	}
-	if p.op == journal.OpAdd && len(w.state.Accepted) >= lim.Memories {
-		fs = append(fs, refuse("cap.memories", Rejected, "path", fmt.Sprintf("the room holds %d memories; the limit is %d", len(w.state.Accepted), lim.Memories), "edit or remove a memory instead of adding one"))
+	if p.op == journal.OpAdd {
+		if n, limit := counted(acceptedTrusts(w), p.trust, lim.Memories); n >= limit {
+			fs = append(fs, refuse("cap.memories", Rejected, "path", fmt.Sprintf("the room holds %d memories of this kind; the limit is %d", n, limit), "edit or remove a memory instead of adding one"))
+		}
 	}
 	if !p.names[0].ok() || p.noChange {
 		return fs
@@ -28,6 +31,43 @@ func judgeCaps(p *proposal, w *world) []Finding {
 	lines, size := indexCaps(p.indexAfter(w))
 	p.notices = append(p.notices, indexNotices(lines, size, lim, func() []string { return longest(w, 3) })...)
 	return fs
+}
+
+// lowShare is the part of a hard limit that text below user-observed may fill, so that
+// a flood from outside never keeps out what the user says.
+const lowShare = 2
+
+// counted gives what of a limit counts for a text of that trust, and the limit.
+func counted(all iter.Seq[Trust], t Trust, limit int) (n, most int) {
+	for other := range all {
+		if t >= UserObserved || other < UserObserved {
+			n++
+		}
+	}
+	if t < UserObserved {
+		return n, max(limit/lowShare, 1)
+	}
+	return n, limit
+}
+
+func acceptedTrusts(w *world) iter.Seq[Trust] {
+	return func(yield func(Trust) bool) {
+		for path, acc := range w.state.Accepted {
+			if path != indexName && !yield(parseTrust(acc.Trust)) {
+				return
+			}
+		}
+	}
+}
+
+func pendingTrusts(w *world) iter.Seq[Trust] {
+	return func(yield func(Trust) bool) {
+		for _, held := range w.state.Pending {
+			if !yield(parseTrust(held.Trust)) {
+				return
+			}
+		}
+	}
 }
 
 // indexAfter is MEMORY.md as it would be with p in it.
@@ -38,8 +78,8 @@ func (p *proposal) indexAfter(w *world) []byte {
 	if p.op == journal.OpArchive || p.op == journal.OpRename {
 		drop[p.path().String()] = true
 	}
-	if p.op != journal.OpArchive {
-		set = append(set, lineFor(p.target().String(), metaOf(p.target().String(), []byte(p.text.whole)), p.trust, w.now))
+	if p.op != journal.OpArchive && p.trust >= UserObserved {
+		set = append(set, lineFor(p.target().String(), metaOf(p.target().String(), []byte(p.text.whole)), w.now))
 	}
 	return patchIndex(w.index, set, drop, known)
 }

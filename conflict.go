@@ -19,7 +19,7 @@ func judgeConflict(p *proposal, w *world) []Finding {
 		return nil
 	}
 	fs := judgeBase(p)
-	if len(fs) > 0 {
+	if len(fs) > 0 && fs[0].Outcome == Rejected {
 		return fs
 	}
 	base := p.was.kind == active || p.was.kind == changed
@@ -93,12 +93,12 @@ func (p *proposal) conflict(rule, message, fix string) Finding {
 // sameAgain reports whether the proposal says what is stored: the same labels and
 // the same body but for line ends and blank edges.
 func (p *proposal) sameAgain() bool {
-	if p.text.whole == p.text.base {
-		return true
+	if p.text.whole == p.text.base || p.cand.Base != "" {
+		return p.text.whole == p.text.base // who names the base says what changes
 	}
 	was, now := metaOf(p.path().String(), []byte(p.text.base)), metaOf(p.path().String(), []byte(p.text.whole))
 	was.Size, now.Size = 0, 0
-	if p.cand.Old == "" && p.cand.Base == "" && len(p.text.labels) == 0 && !hasFrontmatter(p.text.whole) {
+	if p.cand.Old == "" && len(p.text.labels) == 0 && !hasFrontmatter(p.text.whole) {
 		// A bare body given again: the stored labels are not part of the question.
 		was.Description, was.Type, was.Key = now.Description, now.Type, now.Key
 	}
@@ -116,11 +116,9 @@ func judgeTombs(p *proposal, w *world) []Finding {
 	if p.who.hand {
 		return nil
 	}
-	target, tomb := p.target().String(), p.was.tomb
+	target, tomb := p.target().String(), freed(w.state, p.target().String(), p.was)
 	if p.op == journal.OpRename {
-		tomb = p.dest.tomb
-	} else if p.was.kind != absent {
-		tomb = nil
+		tomb = freed(w.state, target, p.dest)
 	}
 	if key := fold.Key(p.key()); tomb == nil && (p.was.kind == absent || key != fold.Key(p.was.acc.Key)) {
 		for _, path := range slices.Sorted(maps.Keys(w.state.Tombs)) {
@@ -130,10 +128,26 @@ func judgeTombs(p *proposal, w *world) []Finding {
 			}
 		}
 	}
-	if tomb == nil || tomb.Hash == p.cand.Base && p.cand.Base != "" || tomb.Hash == journal.Sum([]byte(p.text.whole)) {
+	if tomb == nil {
+		return nil
+	}
+	same := p.cand.Base != "" && tomb.Hash == p.cand.Base || tomb.Hash == journal.Sum([]byte(p.text.whole))
+	if same && max(p.trust, p.who.ceiling) >= parseTrust(tomb.Trust) {
 		return nil
 	}
 	return []Finding{refuse("conflict.retired", Held, "path", fmt.Sprintf("a memory that stood under %.120q, or under its key, was retired", target), "the operator decides whether this takes its place")}
+}
+
+// freed gives what stood under a name that is free now. A memory that was deleted
+// outside a moment ago is not in the journal's tombs yet.
+func freed(state *journal.State, path string, s standing) *journal.Tomb {
+	if s.kind != absent {
+		return nil
+	}
+	if acc, ok := state.Accepted[path]; ok {
+		return &journal.Tomb{Hash: acc.Hash, Seq: acc.Seq, Key: acc.Key, Trust: acc.Trust}
+	}
+	return s.tomb
 }
 
 // key is the key that the memory would have.
@@ -149,10 +163,14 @@ func judgeKey(p *proposal, w *world) []Finding {
 			continue
 		}
 		if fold.Key(acc.Key) == key {
-			fs = append(fs, p.conflict("conflict.key", fmt.Sprintf("the key of this memory belongs to %.120q", path), "edit that memory, or use another key"))
+			owner := fmt.Sprintf("%.120q", path)
+			if parseTrust(acc.Trust) < p.who.ceiling {
+				owner = "a memory of lower trust" // its name is not for this author
+			}
+			fs = append(fs, p.conflict("conflict.key", "the key of this memory belongs to "+owner, "edit that memory, or use another key"))
 			continue
 		}
-		if m, ok := w.meta(path); ok && m.Body == body && p.op == journal.OpAdd {
+		if m, ok := w.meta(path); ok && m.Body == body && p.op == journal.OpAdd && parseTrust(acc.Trust) >= p.who.ceiling {
 			fs = append(fs, refuse("conflict.same-text", Accepted, "text", fmt.Sprintf("%.120q says the same", path), "one of the two is enough"))
 		}
 	}

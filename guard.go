@@ -62,11 +62,16 @@ func (g *Guard) alive() bool {
 	return !g.ended
 }
 
-// lower brings the ceiling down to t.
-func (g *Guard) lower(t Trust) {
+// lower brings the ceiling down to t, before what is worth t is shown. What the main
+// agent reads stays in its conversation, so there the session falls with it.
+func (g *Guard) lower(ctx context.Context, t Trust) error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.ceiling = min(g.ceiling, t)
+	g.mu.Unlock()
+	if g.main {
+		return g.session.Observe(ctx, t)
+	}
+	return nil
 }
 
 // author is who the guard proposes as, at the ceiling of this moment.
@@ -77,7 +82,7 @@ func (g *Guard) author() author {
 	if g.main {
 		c = min(c, g.session.Ceiling()) // the conversation may have seen more since
 	}
-	return author{ceiling: c, session: g.session.id, turn: g.turn, user: g.user}
+	return author{ceiling: c, alive: g.alive, session: g.session.id, turn: g.turn, user: g.user}
 }
 
 // Tools declares our own tools, with JSON schemas for hosts that have no native
@@ -167,7 +172,9 @@ func (g *Guard) Check(ctx context.Context, c Call) Ruling {
 			return denied(bad.Message + "; " + bad.Fix)
 		}
 	}
-	g.lower(min(rule.Gives, UserObserved)) // no tool vouches for the user
+	if err := g.lower(ctx, min(rule.Gives, UserObserved)); err != nil { // no tool vouches for the user
+		return faulted(err)
+	}
 	return Ruling{Run: true}
 }
 
@@ -179,6 +186,9 @@ func said(text string) Ruling { return Ruling{Text: text} }
 func (g *Guard) Propose(ctx context.Context, cs ...Candidate) ([]Verdict, error) {
 	if !g.alive() {
 		return nil, fmt.Errorf("guard: %w", fs.ErrClosed)
+	}
+	if err := g.session.stored(ctx); err != nil {
+		return nil, err
 	}
 	vs, err := g.session.room.propose(ctx, g.author(), cs)
 	if g.main && err == nil {

@@ -10,12 +10,8 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/memoryroom/scribe/internal/journal"
-	"github.com/memoryroom/scribe/internal/relpath"
-	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // The library's own names, below .scribe.
@@ -66,6 +62,9 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 		}
 	}
 	size, err := r.disk.LibStat(auditName)
+	if errors.Is(err, fs.ErrNotExist) && r.ledger.size > 0 {
+		return -1, tampered(errors.New("it is gone"))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return -1, nil
 	}
@@ -238,128 +237,30 @@ func (r *Room) append(rows ...journal.Row) error {
 		}
 	}
 	r.mu.Lock()
-	head := r.ledger.head
+	base := r.ledger
 	r.mu.Unlock()
-	data, next, err := journal.Encode(head, r.opts.Key, rows...)
+	data, next, err := journal.Encode(base.head, r.opts.Key, rows...)
 	if err != nil {
 		return err
 	}
-	decoded, _, _, err := journal.Decode(data, head, r.opts.Key)
+	decoded, _, _, err := journal.Decode(data, base.head, r.opts.Key)
 	if err != nil {
 		return err
 	}
 	if err := r.disk.LibAppend(auditName, data); err != nil {
-		// What is on the disk now is not known, and a flush that failed must not be
-		// tried again on the same file: reopen, and recovery looks.
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.readOnly = "the journal could not be written; close the room and open it again"
+		r.poison() // a flush that failed must not be tried again on the same file
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	state := r.ledger.state.Clone()
+	state := base.state.Clone()
 	for _, row := range decoded {
 		state.Apply(row)
 	}
-	r.ledger = ledger{size: r.ledger.size + int64(len(data)), head: next, state: state}
-	return nil
-}
-
-// finishInFlight rolls forward what a crash left between the journal and the disk.
-// Each change leaves a file named after its row in tmp until its bytes are in
-// place; the journal says what that row was to do, the versions hold the bytes.
-func (r *Room) finishInFlight(ctx context.Context) error {
-	names, err := r.disk.LibList(strings.TrimSuffix(tmpDir, "/"))
-	if err != nil || len(names) == 0 {
-		return err
-	}
-	rows, known := map[int64]journal.Row{}, map[string]bool{}
-	err = r.eachRow(ctx, func(row journal.Row) bool {
-		rows[row.Seq] = row
-		known[row.Old], known[row.New] = true, true
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		base, kind, _ := strings.Cut(name, ".")
-		seq, err := strconv.ParseInt(base, 10, 64)
-		row, ok := rows[seq]
-		if err == nil && ok {
-			if err := r.rollForward(row, kind, tmpDir+name); err != nil {
-				return err
-			}
-		}
-		if err := r.clearInFlight(name, ok, known); err != nil {
-			return err
-		}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ledger.head == base.head { // else a reader has seen the rows already
+		r.ledger = ledger{size: base.size + int64(len(data)), head: next, state: state}
 	}
 	return nil
-}
-
-// clearInFlight removes a file of tmp that nothing needs any more. What was taken out
-// of the room, or swapped out for a row's bytes, and is none that a row knows is
-// somebody's save: it is kept among the versions.
-func (r *Room) clearInFlight(name string, hasRow bool, known map[string]bool) error {
-	if foreign := strings.HasSuffix(name, rootfs.TakenOut) || hasRow && strings.HasSuffix(name, ".new"); foreign {
-		data, err := r.disk.LibRead(tmpDir+name, maxMemory)
-		if err == nil && !known[journal.Sum(data)] {
-			err = r.disk.LibWriteNew("versions/outside-"+name, data)
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if err := r.disk.LibRemove(tmpDir + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// rollForward finishes one row: only where the disk still holds what the row was to
-// replace. Anything else there is somebody's edit and stays.
-func (r *Room) rollForward(row journal.Row, kind, tmp string) error {
-	name := row.Path
-	if kind == "new" && row.To != "" {
-		name = row.To
-	}
-	p, err := relpath.Parse(name)
-	if err != nil {
-		return nil
-	}
-	disk, err := r.disk.Read(p, maxMemory)
-	if errors.Is(err, fs.ErrNotExist) {
-		disk = nil
-	} else if err != nil {
-		return nil
-	}
-	switch {
-	case kind == "new" && (disk == nil && (row.Old == "" || row.To != "") || disk != nil && journal.Sum(disk) == row.Old):
-		data, err := r.disk.LibRead(tmp, maxMemory)
-		if err != nil || journal.Sum(data) != row.New {
-			return r.abort(row)
-		}
-		err = r.disk.Replace(tmp, p, disk)
-		if errors.Is(err, rootfs.ErrChanged) {
-			return nil
-		}
-		return err
-	case kind == "del" && disk != nil && journal.Sum(disk) == row.Old:
-		err := r.retireFile(p, disk)
-		if errors.Is(err, rootfs.ErrChanged) {
-			return nil
-		}
-		return err
-	}
-	return nil
-}
-
-// abort records that a row's change never reached the disk, so that the state says
-// what is there.
-func (r *Room) abort(row journal.Row) error {
-	return r.append(journal.Row{Change: journal.Change{Op: journal.OpAbort, Path: row.Path, To: row.To}, Decision: journal.Decision{Ref: row.Seq}})
 }
 
 // eachRow reads the journal from its beginning until fn returns false.

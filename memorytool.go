@@ -65,7 +65,7 @@ func (t memoryCall) run(ctx context.Context) (Ruling, error) {
 		}
 		return t.propose(ctx, Candidate{Path: t.name, Text: t.cmd.Text}, memtool.Created(t.path))
 	case memtool.CmdView:
-		return t.viewFile(s)
+		return t.viewFile(ctx, s)
 	case memtool.CmdDelete:
 		if s.kind == absent {
 			return t.missing(), nil
@@ -198,7 +198,7 @@ func (t memoryCall) waiting(ctx context.Context) (string, error) {
 	var b strings.Builder
 	for _, id := range sortedKeys(w.state.Pending) {
 		held := w.state.Pending[id]
-		if by, _, _ := strings.Cut(held.Source, ":"); by == mine {
+		if by, _, _ := strings.Cut(held.Source, ":"); by == mine && parseTrust(held.Trust) >= t.guard.author().ceiling {
 			fmt.Fprintf(&b, "\n[notice: %s %s waits for the operator, id %s; do not propose it again]", held.Op, held.Path, id)
 		}
 	}
@@ -214,7 +214,7 @@ func (t memoryCall) viewIndex(ctx context.Context) (Ruling, error) {
 	}
 	var b strings.Builder
 	for _, m := range shown {
-		b.WriteString(lineFor(m.Path, meta{Description: m.Description, Type: typeWord(m.Type)}, m.Trust, m.Modified).String())
+		b.WriteString(lineFor(m.Path, meta{Description: m.Description, Type: typeWord(m.Type)}, m.Modified).String())
 		b.WriteByte('\n')
 	}
 	if rest > 0 {
@@ -229,7 +229,7 @@ func (t memoryCall) viewIndex(ctx context.Context) (Ruling, error) {
 
 // viewFile shows one memory by name, and takes the guard's ceiling down to it: what
 // was read may be in whatever is written next.
-func (t memoryCall) viewFile(s standing) (Ruling, error) {
+func (t memoryCall) viewFile(ctx context.Context, s standing) (Ruling, error) {
 	if s.kind == absent {
 		return t.missing(), nil
 	}
@@ -237,24 +237,32 @@ func (t memoryCall) viewFile(s standing) (Ruling, error) {
 	if err != nil {
 		return denied(memtool.Bare(err.Error())), nil
 	}
-	t.guard.lower(max(s.trust(), t.guard.floor(s)))
-	m := s.memory(t.name)
+	if err := t.guard.lower(ctx, seenAs(s)); err != nil {
+		return Ruling{}, err
+	}
 	if s.kind == changed {
 		text = noticeChanged + text
 	}
-	if s.trust() < UserObserved || len(flagRules(m.Findings)) > 0 || flags(m.Text) {
-		text = noticeData + text
-	}
-	return said(text), nil
+	return said(t.notice(s) + text), nil
 }
 
-// floor is what an accepted text is worth at least to who reads it: what the
-// operator accepted with their own eyes counts as observed.
-func (g *Guard) floor(s standing) Trust {
-	if s.acc.Approved {
-		return UserObserved
+// notice is the line before a text that was written from outside, or reads like an
+// instruction.
+func (t memoryCall) notice(s standing) string {
+	m := s.memory(t.name)
+	if s.trust() < UserObserved || len(flagRules(m.Findings)) > 0 || flags(m.Text) {
+		return noticeData
 	}
-	return 0
+	return ""
+}
+
+// seenAs is what a stored text is worth to who reads it: what the operator accepted
+// with their own eyes counts as observed.
+func seenAs(s standing) Trust {
+	if s.acc.Approved {
+		return max(s.trust(), UserObserved)
+	}
+	return s.trust()
 }
 
 // edit computes str_replace and insert against the accepted text, and proposes the
@@ -262,6 +270,10 @@ func (g *Guard) floor(s standing) Trust {
 func (t memoryCall) edit(ctx context.Context, s standing) (Ruling, error) {
 	if s.kind == absent {
 		return t.missing(), nil
+	}
+	// A snippet, and what an error says of the text, is reading too.
+	if err := t.guard.lower(ctx, seenAs(s)); err != nil {
+		return Ruling{}, err
 	}
 	stored := string(s.bytes)
 	if t.cmd.Name == memtool.CmdInsert {
@@ -275,7 +287,7 @@ func (t memoryCall) edit(ctx context.Context, s standing) (Ruling, error) {
 	if err != nil {
 		return Ruling{Text: err.Error(), IsError: true}, nil
 	}
-	return t.propose(ctx, Candidate{Path: t.name, Old: t.cmd.Old, New: t.cmd.New, Base: s.hash()}, result)
+	return t.propose(ctx, Candidate{Path: t.name, Old: t.cmd.Old, New: t.cmd.New, Base: s.hash()}, t.notice(s)+result)
 }
 
 // cleanEcho reports whether an error may repeat a text of the model's.

@@ -3,6 +3,7 @@ package scribe
 import (
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/memoryroom/scribe/internal/entry"
 	"github.com/memoryroom/scribe/internal/journal"
@@ -22,7 +23,7 @@ func metaOf(path string, data []byte) meta {
 		m.Body = journal.Sum(data)
 		return m
 	}
-	m.Description = e.Description()
+	m.Description = clipBytes(e.Description(), maxDescription)
 	if t := e.Type(); t != "" {
 		m.Type = t
 	}
@@ -31,6 +32,17 @@ func metaOf(path string, data []byte) meta {
 	}
 	m.Body = journal.Sum(entry.NormalBody(e.Body()))
 	return m
+}
+
+// clipBytes cuts s to at most n bytes, between two characters.
+func clipBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // metaCache keeps the meta of accepted texts by path and hash. It is a cache: what

@@ -102,7 +102,7 @@ func ruleWords(rule string) string {
 // "/memories/", or for an alias of a host's tool the room's own directory, and never
 // cleans. root reports that the room itself is named.
 func (r *Room) roomName(path string, alias bool) (name string, root bool, err error) {
-	if alias && path != "" && !strings.HasPrefix(path, memtool.Root) {
+	if alias && path != "" && path != memtool.Root && (!strings.HasPrefix(path, memtool.Root+"/") || strings.HasPrefix(filepath.ToSlash(path), filepath.ToSlash(r.disk.Path())+"/")) {
 		dir := filepath.ToSlash(r.disk.Path())
 		switch rest, inside := strings.CutPrefix(filepath.ToSlash(path), dir+"/"); {
 		case path == dir:

@@ -32,14 +32,32 @@ func (r *Room) prepare(w *world, who author, cs []Candidate) ([]*proposal, error
 				}
 			}
 		}
+		if who.hand && p.was.kind == changed && c.Base == p.was.diskHash() {
+			p.was.bytes = p.was.disk // the operator looked at what lies there, and changes that
+		}
 		p.op = opOf(c, p.was)
 		p.text = textOf(c, p.op, p.was)
-		m := metaOf("", []byte(p.text.whole))
-		p.digest = r.keyed("proposal", fmt.Sprint(p.writes()), p.names[0].shown(), p.names[1].shown(), m.Description, m.Type, m.Key, m.Body)
-		p.id = r.keyed("held", p.digest, p.was.diskHash(), p.op)
+		p.digest = r.digestOf(p.writes(), p.names[0].shown(), p.names[1].shown(), []byte(p.text.whole))
+		p.id = r.keyed("held", p.digest, p.was.diskHash(), p.op, p.text.whole)
 		plan[i] = p
 	}
 	return plan, nil
+}
+
+// digestOf identifies what is proposed, whoever proposes it and whenever: that a text
+// be written under a name, or a name be freed. It is keyed, because who can guess a
+// content could confirm the guess.
+func (r *Room) digestOf(writes bool, path, to string, whole []byte) string {
+	m := metaOf("", whole)
+	return r.keyed("proposal", fmt.Sprint(writes), path, to, m.Description, m.Type, m.Key, m.Body)
+}
+
+// heldID is the ID under which the proposal waits, or would; "" before the room exists.
+func (p *proposal) heldID() string {
+	if p.id == "" {
+		return ""
+	}
+	return p.id[:16]
 }
 
 // opOf names the operation of a candidate.

@@ -12,23 +12,61 @@ import (
 // else the author saw; nothing but the operator ever raises what is stored.
 func judgeTrust(p *proposal, _ *world) []Finding {
 	p.trust = p.who.ceiling
-	if p.writes() && !p.who.hand && p.trust < UserVerified && verbatim(p.text.inserted(), p.who.user) {
+	if p.writes() && !p.who.hand && p.trust < UserVerified && p.verbatim() {
 		p.trust = UserVerified
 	}
 	base := p.was.kind == active || p.was.kind == changed
 	if wholeByHand := p.who.hand && p.cand.Text != ""; base && !wholeByHand {
 		p.trust = min(p.trust, p.was.trust())
 	}
-	if !p.writes() {
-		return nil
-	}
-	switch {
-	case p.trust < ExternalTool:
-		p.notices = append(p.notices, refuse("provenance.not-shown", Accepted, "", "stored at trust "+p.trust.String()+", so it is counted and not shown to a model", "the operator can adopt it at a higher trust"))
-	case p.trust < UserObserved:
-		p.notices = append(p.notices, refuse("provenance.quoted", Accepted, "", "stored at trust "+p.trust.String()+", so it is shown quoted, in a section of its own", "the operator can adopt it at a higher trust"))
+	if p.writes() {
+		p.notices = append(p.notices, shownNotice(p.trust)...)
 	}
 	return nil
+}
+
+// shownNotice says of a low trust what it means, so that nobody wonders where the
+// memory is.
+func shownNotice(t Trust) []Finding {
+	const fix = "the operator can adopt it at a higher trust"
+	switch {
+	case t < ExternalTool:
+		return []Finding{refuse("provenance.not-shown", Accepted, "", "stored at trust "+t.String()+", so it is counted and not shown to a model", fix)}
+	case t < UserObserved:
+		return []Finding{refuse("provenance.quoted", Accepted, "", "stored at trust "+t.String()+", so it is shown quoted, in a section of its own", fix)}
+	}
+	return nil
+}
+
+// verbatim reports whether everything that p puts into the room is the user's own
+// words. It has to be added: a span of theirs that replaces other words says what the
+// author wants. Where the author saw text from outside, a name that reads like a
+// sentence is text too.
+func (p *proposal) verbatim() bool {
+	words, pure := p.text.inserted()
+	if !pure {
+		return false
+	}
+	if name := pathWords(p.path().String()); p.who.ceiling < UserObserved && p.was.kind == absent && !thingName(name) {
+		words = append(words, "\n"+name+"\n"...)
+	}
+	return verbatim(words, p.who.user)
+}
+
+// A path of few short words names a thing; one of more can say something.
+const (
+	nameWords = 4  // of all its segments
+	nameWord  = 24 // bytes of each
+)
+
+func thingName(words string) bool {
+	fields := strings.Fields(words)
+	for _, f := range fields {
+		if len(f) > nameWord {
+			return false
+		}
+	}
+	return len(fields) <= nameWords
 }
 
 // The verbatim exception, in numbers: shorter spans say nothing about who meant
@@ -80,16 +118,25 @@ const cutMark = "\xff"
 // typed is the message less fenced and quoted lines, as one line of single spaces.
 func typed(msg string) string {
 	var b strings.Builder
-	fence := "" // the marker that opened the fence that we are in
+	fence := ""   // the marker that opened the fence that we are in
+	lazy := false // in a quote or an HTML block, which lasts to the next blank line
+	blank := true // the line before was blank
 	for line := range strings.Lines(msg) {
-		t := strings.TrimSpace(line)
+		whole := strings.TrimRight(line, " \t\r\n")
+		t := strings.TrimSpace(listItem(strings.TrimSpace(whole)))
 		mark := fenceMark(t)
+		code := blank && whole != "" && (strings.HasPrefix(whole, "    ") || strings.HasPrefix(whole, "\t"))
+		if blank = whole == ""; blank {
+			lazy = false
+		}
+		lazy = lazy || fence == "" && (strings.HasPrefix(t, ">") || strings.HasPrefix(t, "<"))
 		switch {
-		case fence == "" && mark == "" && !strings.HasPrefix(t, ">"):
-			b.WriteString(t + " ")
+		case fence == "" && mark == "" && !lazy && !code:
+			b.WriteString(strings.TrimSpace(whole) + " ")
 			continue
 		case fence == "":
 			fence = mark
+			blank = blank || code // indented code goes on
 		case mark == t && strings.HasPrefix(mark, fence):
 			fence = "" // as long as the opener at least, and nothing behind it (CommonMark 4.5)
 		}

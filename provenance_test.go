@@ -73,8 +73,8 @@ func TestPasted(t *testing.T) {
 		{"typed", []string{"I prefer tabs\nover spaces."}, false},
 		{"a fence", []string{"I prefer", "```\nx\n```"}, true},
 		{"a quote", []string{"> x\nyes"}, true},
-		{"exactly the limit", []string{strings.Repeat("x", pastedBytes)}, false},
-		{"one byte more", []string{strings.Repeat("x", pastedBytes+1)}, true},
+		{"exactly the limit", []string{strings.Repeat("x", 2_000)}, false},
+		{"one byte more", []string{strings.Repeat("x", 2_001)}, true},
 		{"code in a line", []string{"call `make all` first"}, false},
 		{"a comparison", []string{"a > b holds"}, false},
 	} {
@@ -99,7 +99,8 @@ func TestWords(t *testing.T) {
 		{"用 make 构建", 4},
 		{"แก้ไข", 4},
 		{"네 알겠습니다", 2},
-		{"> a quoted line of words\nyes", 1},
+		{"> a quoted line of words\n\nyes", 1},
+		{"> a quoted line\nthat goes on", 0},
 		{"```\nsome code words\n```\nfix that", 2},
 	} {
 		if got := words([]string{c.text}); got != c.want {

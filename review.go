@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memoryroom/scribe/internal/hidden"
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/relpath"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // Resolution is the operator's decision on one held candidate, bound to what was
@@ -33,6 +35,10 @@ type heldHeader struct {
 	Path     string    `json:"path"`
 	To       string    `json:"to,omitempty"`
 	Base     string    `json:"base,omitempty"` // hash of what lay there; "": nothing
+
+	// Candidate is the base that the candidate itself named.
+	Candidate string `json:"candidate,omitempty"`
+
 	Trust    string    `json:"trust"`
 	Source   string    `json:"source,omitempty"`
 	Time     time.Time `json:"time"`
@@ -48,24 +54,20 @@ func pendingName(id string) string { return "pending/" + id + ".md" }
 // hold adds a held proposal to the batch. The same proposal again has the same ID
 // and is not held twice.
 func (r *Room) hold(b *batch, p *proposal, w *world, row journal.Row, v *Verdict) {
-	id := p.id[:16]
+	id := p.heldID()
 	v.ID, v.Memory.ID, v.Memory.Stage = id, id, stagePending
 	if held, ok := w.state.Pending[id]; ok {
 		v.Memory.Hash = held.Hash
-		return
-	}
-	if len(w.state.Pending) >= w.opts.Limits.Pending {
-		v.Outcome, v.ID, v.Memory = Rejected, "", Memory{Path: row.Path}
-		v.Findings = append(v.Findings, refuse("cap.pending", Rejected, "", fmt.Sprintf("%d candidates wait already; the limit is %d", len(w.state.Pending), w.opts.Limits.Pending), "the operator decides what waits first"))
-		row.Op, row.Rules = journal.OpReject, ruleNames(v.Findings)
-		b.note(row)
 		return
 	}
 	h := heldHeader{ID: id, Op: p.op, Path: p.path().String(), Trust: p.trust.String(), Source: row.Source, Time: w.now, Composed: p.text.composed, Findings: p.findings}
 	if p.op == journal.OpRename {
 		h.To = p.target().String()
 	}
-	h.Base = p.was.diskHash()
+	h.Base, h.Candidate = p.was.diskHash(), p.cand.Base
+	if p.cand.Old != "" && h.Candidate == "" {
+		h.Candidate = p.was.hash() // an anchored edit knew what it edited
+	}
 	data := encodeHeld(h, p.text.whole)
 	row.Op, row.Act, row.To, row.Old, row.New, row.Trust, row.Key = journal.OpHold, p.op, h.To, h.Base, journal.Sum(data), h.Trust, p.key()
 	row.ID, row.Digest = id, p.digest
@@ -133,30 +135,103 @@ func (r *Room) archivedMemories(w *world) []Memory {
 // overrides exactly the findings that were shown, and no other: the built-in stages
 // run again, against the room as it is now, and the host's rules do not. A
 // candidate whose Hash is not what waits, or whose base has changed, is ErrStale.
+// The candidates of a plan are approved in one call, and all or none are stored.
 //
 // A refusal is remembered: the same proposal is rejected from then on.
+//
+// Each decision, or plan of them, is a change of its own: an error ends the call with
+// the verdicts so far. ctx is asked once, before the first.
 func (r *Room) Resolve(ctx context.Context, rs ...Resolution) ([]Verdict, error) {
+	for _, res := range rs {
+		if !res.Trust.valid() {
+			return nil, fmt.Errorf("resolve: %v is no trust", res.Trust)
+		}
+	}
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	verdicts := make([]Verdict, 0, len(rs))
-	for _, res := range rs {
-		v, err := r.resolve(ctx, res, rs)
-		if err != nil {
-			return verdicts, err
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	verdicts := make([]Verdict, len(rs))
+	done := make([]bool, len(rs))
+	for i := range rs {
+		if done[i] {
+			continue
 		}
-		verdicts = append(verdicts, v)
+		w, err := r.world(ctx)
+		if err != nil {
+			return verdicts[:i], err
+		}
+		group := planOf(w.state, rs, i)
+		out, err := r.resolve(ctx, w, rs, group)
+		if err != nil {
+			return verdicts[:i], err
+		}
+		for k, at := range group {
+			verdicts[at], done[at] = out[k], true
+		}
 	}
 	return verdicts, nil
 }
 
-func (r *Room) resolve(ctx context.Context, res Resolution, all []Resolution) (Verdict, error) {
-	w, err := r.world(ctx)
-	if err != nil {
-		return Verdict{}, err
+// planOf gives the indexes of the resolutions that are decided together with the one
+// at i: the approvals of its plan, or it alone.
+func planOf(state *journal.State, rs []Resolution, i int) []int {
+	plan := state.Pending[rs[i].ID].Plan
+	if plan == "" || !rs[i].Approve {
+		return []int{i}
 	}
+	var group []int
+	for k, res := range rs {
+		if res.Approve && state.Pending[res.ID].Plan == plan {
+			group = append(group, k)
+		}
+	}
+	return group
+}
+
+// resolve decides one candidate, or the approved candidates of one plan as one batch.
+func (r *Room) resolve(ctx context.Context, w *world, rs []Resolution, group []int) ([]Verdict, error) {
+	var b batch
+	verdicts := make([]Verdict, len(group))
+	worst := Accepted
+	for k, at := range group {
+		v, err := r.decide(&b, w, rs[at], len(group))
+		if err != nil {
+			return nil, err
+		}
+		verdicts[k] = v
+		worst = min(worst, v.Outcome)
+	}
+	refusal := !rs[group[0]].Approve && verdicts[0].Findings[0].Rule == "review.refused"
+	if worst != Accepted && !refusal {
+		for k := range verdicts {
+			if verdicts[k].Outcome > worst {
+				verdicts[k] = verdict(verdicts[k].Memory, refuse("plan."+worst.String(), worst, "", "another candidate of the same plan can not be approved", "decide on that one first"))
+			}
+		}
+		return verdicts, nil
+	}
+	if err := r.commit(ctx, w, &b); err != nil {
+		return nil, err
+	}
+	for k := range verdicts {
+		if b.lost {
+			verdicts[k] = verdict(verdicts[k].Memory, lostRace())
+		} else if verdicts[k].Outcome == Accepted {
+			verdicts[k].Notices = append(verdicts[k].Notices, b.indexNotice()...)
+		}
+	}
+	return verdicts, nil
+}
+
+// decide adds one decision to the batch. members is how many of its plan are decided
+// with it.
+func (r *Room) decide(b *batch, w *world, res Resolution, members int) (Verdict, error) {
 	held, ok := w.state.Pending[res.ID]
 	if !ok || held.Hash != res.Hash {
 		return verdict(Memory{ID: res.ID}, refuse("stale.pending", Rejected, "id", "no candidate waits under this ID with this hash", "list what is pending and decide on what it shows")), nil
@@ -167,30 +242,35 @@ func (r *Room) resolve(ctx context.Context, res Resolution, all []Resolution) (V
 	decision := journal.Decision{By: res.By, Reason: res.Reason, ID: res.ID, Digest: held.Digest, Rules: held.Rules}
 	memory := Memory{Path: held.Path, ID: res.ID, Hash: held.Hash, Stage: stagePending}
 	if !res.Approve {
-		b := batch{gone: []string{pendingName(res.ID)}}
+		b.gone = append(b.gone, pendingName(res.ID))
 		b.note(journal.Row{Change: journal.Change{Op: journal.OpRefuse, Path: held.Path}, Decision: decision})
-		return verdict(memory, refuse("review.refused", Rejected, "", "the operator refused it", "do not propose it again")), r.commit(ctx, w, &b)
+		return verdict(memory, refuse("review.refused", Rejected, "", "the operator refused it", "do not propose it again")), nil
 	}
-	for id, other := range w.state.Pending {
-		if other.Plan != "" && other.Plan == held.Plan && !slices.ContainsFunc(all, func(o Resolution) bool { return o.ID == id && o.Approve }) {
-			return verdict(memory, refuse("review.plan", Held, "", "the candidate is part of a plan", "approve every candidate of the plan in one call")), nil
+	all := 0
+	for _, other := range w.state.Pending {
+		if held.Plan != "" && other.Plan == held.Plan {
+			all++
 		}
+	}
+	if all > members {
+		return verdict(memory, refuse("review.plan", Held, "", "the candidate is part of a plan", "approve every candidate of the plan in one call")), nil
 	}
 	h, whole, err := r.readHeld(res.ID, held)
 	if err != nil {
 		return verdict(memory, refuse("stale.pending", Rejected, "id", "the held candidate is missing or was changed", "refuse it; it can be proposed again")), nil
 	}
-	return r.approve(ctx, w, res, decision, h, whole)
+	return r.approve(b, w, res, decision, h, whole)
 }
 
 func verdict(m Memory, f Finding) Verdict {
 	return Verdict{Outcome: f.Outcome, Memory: m, Findings: []Finding{f}}
 }
 
-// approve judges a held candidate again and stores it, overriding what was shown.
-func (r *Room) approve(ctx context.Context, w *world, res Resolution, d journal.Decision, h heldHeader, whole string) (Verdict, error) {
+// approve judges a held candidate again and adds it to the batch, overriding what was
+// shown and nothing else.
+func (r *Room) approve(b *batch, w *world, res Resolution, d journal.Decision, h heldHeader, whole string) (Verdict, error) {
 	who := author{ceiling: parseTrust(h.Trust)}
-	cand := Candidate{Path: h.Path, To: h.To, Remove: h.Op == journal.OpArchive, Supersedes: res.Supersedes}
+	cand := Candidate{Path: h.Path, To: h.To, Remove: h.Op == journal.OpArchive, Base: h.Candidate, Supersedes: res.Supersedes}
 	if h.Op != journal.OpRename && h.Op != journal.OpArchive {
 		cand.Text = whole
 	}
@@ -199,25 +279,25 @@ func (r *Room) approve(ctx context.Context, w *world, res Resolution, d journal.
 		return Verdict{}, err
 	}
 	p := ps[0]
-	p.op = h.Op
-	p.text.whole, p.text.composed = whole, h.Composed
+	p.op, p.text.whole, p.text.composed = h.Op, whole, h.Composed
 	p.text.lo, p.text.hi = 0, len(whole)
 	judge(p, w, "candidate", "review")
-	memory := p.memory(w.now)
 	if p.was.diskHash() != h.Base {
-		return verdict(memory, stale(p)), nil
+		return verdict(p.memory(w.now), stale(p)), nil
 	}
 	shown := map[string]bool{}
 	for _, f := range h.Findings {
 		shown[f.Rule] = true
 	}
-	v := Verdict{Outcome: Accepted, Memory: memory, Notices: p.notices}
+	v := Verdict{Outcome: Accepted, Memory: p.memory(w.now), Notices: p.notices}
 	for _, f := range p.findings {
-		switch {
-		case f.Outcome == Held && f.Rule == "conflict.key" && !shown[f.Rule]:
-			f.Fix = "name what it supersedes"
-		case f.Outcome == Held && (shown[f.Rule] || f.Rule == "conflict.path" || f.Rule == "conflict.higher-trust"):
-			f.Outcome = Accepted // the base is the one that was shown, and this was the reason
+		if f.Outcome == Held {
+			switch {
+			case shown[f.Rule]:
+				f.Outcome = Accepted
+			case f.Rule == "conflict.key":
+				f.Fix = "name what it supersedes"
+			}
 		}
 		v.Outcome = min(v.Outcome, f.Outcome)
 		v.Findings = append(v.Findings, f)
@@ -229,23 +309,29 @@ func (r *Room) approve(ctx context.Context, w *world, res Resolution, d journal.
 	if res.Trust != 0 {
 		p.trust = res.Trust
 	}
-	p.findings = v.Findings
-	b := batch{gone: []string{pendingName(res.ID)}}
-	d.Act = h.Op
-	r.store(&b, p, w, journal.Row{Change: journal.Change{Source: h.Source}, Decision: d}, &v)
-	b.rows[0].Op = journal.OpApprove
-	for _, path := range res.Supersedes {
-		if err := r.retire(&b, w, path, journal.Decision{By: d.By, Reason: "superseded by " + p.target().String()}); err != nil {
-			return Verdict{}, err
+	p.findings, d.Act = v.Findings, h.Op
+	v.Notices = slices.DeleteFunc(v.Notices, func(f Finding) bool { return strings.HasPrefix(f.Rule, "provenance.") })
+	if p.writes() {
+		v.Notices = append(v.Notices, shownNotice(p.trust)...)
+	}
+	b.gone = append(b.gone, pendingName(res.ID))
+	at := len(b.rows)
+	r.store(b, p, w, journal.Row{Change: journal.Change{Source: h.Source}, Decision: d}, &v)
+	b.rows[at].Op = journal.OpApprove
+	return v, r.supersede(b, w, res.Supersedes, p.target().String(), d.By)
+}
+
+// supersede archives what a stored memory takes the place of.
+func (r *Room) supersede(b *batch, w *world, old []string, by, who string) error {
+	for i, path := range old {
+		if slices.Contains(old[:i], path) {
+			continue
+		}
+		if err := r.retire(b, w, path, journal.Decision{By: who, Reason: "superseded by " + by}); err != nil {
+			return err
 		}
 	}
-	if err := r.commit(ctx, w, &b); err != nil {
-		return Verdict{}, err
-	}
-	if b.lost[p.path().String()] {
-		return verdict(memory, stale(p)), nil
-	}
-	return v, nil
+	return nil
 }
 
 // retire adds the archiving of an accepted memory to a batch.
@@ -258,14 +344,14 @@ func (r *Room) retire(b *batch, w *world, path string, d journal.Decision) error
 	if err != nil {
 		return err
 	}
-	if s.kind != active && s.kind != changed {
+	if s.disk == nil || s.kind != active && s.kind != changed {
 		return &fs.PathError{Op: "archive", Path: path, Err: fs.ErrNotExist}
 	}
 	if s.kind == changed && len(secretsIn(string(s.disk), nil)) > 0 {
 		return verdict(Memory{Path: path}, outsideSecret(path)).Err()
 	}
 	row := journal.Row{Change: journal.Change{Op: journal.OpArchive, Path: path, Old: journal.Sum(s.disk), Key: s.acc.Key}, Decision: d}
-	b.moves = append(b.moves, move{row: b.note(row), path: p, old: s.disk})
+	b.moves = append(b.moves, move{row: b.note(row), path: p, old: s.disk, archive: true})
 	b.unline(path)
 	return nil
 }
@@ -284,10 +370,19 @@ func (r *Room) Archive(ctx context.Context, path, reason string) error {
 		return err
 	}
 	var b batch
+	if path == indexName {
+		return &fs.PathError{Op: "archive", Path: path, Err: fs.ErrInvalid}
+	}
 	if err := r.retire(&b, w, path, journal.Decision{By: "operator", Reason: reason}); err != nil {
 		return err
 	}
-	return r.commit(ctx, w, &b)
+	if err := r.commit(ctx, w, &b); err != nil {
+		return err
+	}
+	if b.lost {
+		return verdict(Memory{Path: path}, lostRace()).Err()
+	}
+	return nil
 }
 
 // Restore brings an archived memory back to where it stood, with the trust that it
@@ -346,11 +441,18 @@ func (r *Room) putBack(ctx context.Context, op, path string, data []byte, t Trus
 	b.moves = append(b.moves, move{row: b.note(row), path: p.path(), put: data, old: p.was.disk})
 	b.line(path, metaOf(path, data), t, w.now)
 	if op == journal.OpRestore {
-		b.gone = append(b.gone, archiveName(path))
+		b.gone = append(b.gone, archiveName(w.state.Archived[path].Retired, path))
 	}
 	p.trust = t
-	v.Memory = r.storedMemory(path, data, p, w.now)
-	return v, r.commit(ctx, w, &b)
+	v.Memory = storedMemory(path, data, p, w.now)
+	if err := r.commit(ctx, w, &b); err != nil {
+		return Verdict{}, err
+	}
+	if b.lost {
+		return verdict(Memory{Path: path}, lostRace()), nil
+	}
+	v.Notices = append(v.Notices, b.indexNotice()...)
+	return v, nil
 }
 
 // Adopt accepts unaccepted memories at the hashes that were shown, with the given
@@ -423,7 +525,7 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory) (Verdict, error) {
 	}
 	b.keep = append(b.keep, kept{b.note(row), disk})
 	b.line(m.Path, mm, t, w.now)
-	v.Memory = r.storedMemory(m.Path, disk, p, w.now)
+	v.Memory = storedMemory(m.Path, disk, p, w.now)
 	return v, nil
 }
 
@@ -451,9 +553,11 @@ func ownLines(state *journal.State, data []byte) []byte {
 }
 
 // Purge erases a memory's bodies from everywhere in the room that holds them: its
-// file, the archive, the versions, what waits under its path. A row without a hash
-// stays, and the path keeps its tomb. Copies outside the room (git, backups, an
-// editor) are beyond it. It reports what it could not remove.
+// file, the archive, the versions under every name that it had, what waits under its
+// path, the stored snapshots that show it. A row without a hash stays, the path keeps
+// its tomb, and what waited can not be proposed again. Copies outside the room (git,
+// backups, an editor) are beyond it. It reports what it could not remove; a purge
+// that is cut short is finished when the room is opened.
 func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -468,81 +572,57 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	if err != nil {
 		return nil, err
 	}
-	names, err := r.bodies(ctx, w, path)
-	if err != nil {
-		return nil, err
+	if looksLikeIndex(p) {
+		return nil, &fs.PathError{Op: "purge", Path: path, Err: fs.ErrInvalid}
 	}
 	s, err := r.standing(w.state, p)
 	if err != nil {
 		return nil, err
 	}
-	if s.kind == absent && len(names) == 0 {
-		return nil, &fs.PathError{Op: "purge", Path: path, Err: fs.ErrNotExist}
-	}
-	if err := r.append(journal.Row{Change: journal.Change{Op: journal.OpPurge, Path: path}, Decision: journal.Decision{By: "operator", Reason: reason}}); err != nil {
+	prefixes, _, err := r.lineage(ctx, path)
+	if err != nil {
 		return nil, err
 	}
-	if s.disk != nil {
-		if err := r.disk.Retire(p, s.disk, tmpDir+"purge"); err != nil {
+	purge := journal.Row{Change: journal.Change{Op: journal.OpPurge, Path: path}, Decision: journal.Decision{By: "operator", Reason: reason}}
+	if s.bytes != nil {
+		purge.Digest = r.digestOf(true, path, "", s.bytes)
+	}
+	rows := []journal.Row{purge}
+	var waiting []string
+	for id, held := range journal.Sorted(w.state.Pending) {
+		if held.Path == path || held.To == path {
+			waiting = append(waiting, pendingName(id))
+			rows = append(rows, journal.Row{Change: journal.Change{Op: journal.OpRefuse, Path: held.Path}, Decision: journal.Decision{By: "operator", ID: id, Digest: held.Digest}})
+		}
+	}
+	if s.kind == absent && len(prefixes) == 0 && len(waiting) == 0 {
+		return nil, &fs.PathError{Op: "purge", Path: path, Err: fs.ErrNotExist}
+	}
+	if err := r.append(rows...); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if s.disk != nil && s.kind != active { // what lies there now is purged as well
+		away := tmpDir + "purge" + rootfs.TakenOut
+		if err := r.disk.Retire(p, s.disk, away); err != nil {
 			return nil, err
 		}
-		names = append(names, tmpDir+"purge")
+		waiting = append(waiting, away)
 	}
 	var left []Finding
-	for _, name := range names {
+	for _, name := range waiting {
 		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			left = append(left, Finding{Rule: "purge.left", Outcome: Held, Field: name, Message: "a copy could not be removed", Fix: "remove the file by hand"})
 		}
 	}
-	b := batch{}
+	if w, err = r.world(ctx); err != nil {
+		return left, err
+	}
+	more, err := r.erase(ctx, w, path)
+	if err != nil {
+		return append(left, more...), err
+	}
+	var b batch
 	b.unline(path)
-	return left, r.writeIndex(&b)
-}
-
-// bodies lists the library's files that hold text of the memory at path.
-func (r *Room) bodies(ctx context.Context, w *world, path string) ([]string, error) {
-	var names []string
-	hashes := map[string]bool{}
-	err := r.eachRow(ctx, func(row journal.Row) bool {
-		if row.Path != path && row.To != path {
-			return true
-		}
-		for _, hash := range []string{row.Old, row.New} {
-			if hash != "" {
-				hashes[hash[:12]] = true
-			}
-		}
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	kept := map[string]bool{} // bytes that another memory has too stay with it
-	for other, acc := range w.state.Accepted {
-		if other != path {
-			kept[journal.VersionName(acc.Seq, acc.Hash)] = true
-		}
-	}
-	files, err := r.disk.LibList("versions")
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range files {
-		name := "versions/" + f
-		if _, prefix, ok := journal.ParseVersionName(name); ok && hashes[prefix] && !kept[name] {
-			names = append(names, name)
-		}
-	}
-	for id, held := range w.state.Pending {
-		if held.Path == path || held.To == path {
-			names = append(names, pendingName(id))
-		}
-	}
-	for at, a := range w.state.Archived {
-		if a.Path == path {
-			names = append(names, archiveName(at))
-		}
-	}
-	slices.Sort(names)
-	return names, nil
+	return append(left, more...), r.writeIndex(&b)
 }

@@ -124,7 +124,10 @@ func (r *Room) start() error {
 	if err := r.recordWaivers(ctx); err != nil {
 		return err
 	}
-	return r.observeAll(ctx)
+	if err := r.observeAll(ctx); err != nil {
+		return err
+	}
+	return r.tidy(ctx)
 }
 
 // Close releases the directory. Sessions and guards of the room fail afterwards.
@@ -233,6 +236,7 @@ func (r *Room) list(ctx context.Context, stages []string) ([]Memory, error) {
 // files is every memory file on the disk, and every accepted one, in its stage.
 func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 	var all []Memory
+	seen := map[string]bool{}
 	err := r.disk.Walk(func(name string, e rootfs.Entry) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -256,13 +260,29 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 		if err != nil || s.kind == absent {
 			return nil // unreadable or gone since the walk: Check reports it
 		}
+		seen[name] = true
 		all = append(all, s.memory(name))
 		if s.kind == changed {
 			all = append(all, describe(name, stageUnaccepted, s.disk))
 		}
 		return nil
 	})
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range acceptedPaths(w.state) {
+		if seen[path] {
+			continue
+		}
+		p, err := relpath.Parse(path)
+		if err != nil {
+			continue
+		}
+		if s, err := r.standing(w.state, p); err == nil && s.kind != absent {
+			all = append(all, s.memory(path)) // something that is no file lies in its place
+		}
+	}
+	return all, nil
 }
 
 // Read gives one memory by its path: the accepted bytes where there are any, else
@@ -335,6 +355,9 @@ func (r *Room) world(ctx context.Context) (*world, error) {
 // others wrote. The unlock function must be called.
 func (r *Room) lock(ctx context.Context) (func(), error) {
 	if err := r.writable(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if err := r.disk.Ensure(); err != nil {
@@ -445,16 +468,22 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 	if tomb, ok := state.Tombs[p.String()]; ok {
 		s.tomb = &tomb
 	}
+	acc, accepted := state.Accepted[p.String()]
+	var refusal *rootfs.Refusal
 	disk, err := r.disk.Read(p, maxMemory)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return s, nil
+	case accepted && errors.As(err, &refusal):
+		// A link or the like lies where the memory was: the accepted text goes on counting.
+		s.kind, s.acc = changed, acc
+		s.bytes, err = r.version(acc.Seq, acc.Hash)
+		return s, err
 	case err != nil:
 		return s, err
 	}
 	s.disk = disk
-	acc, ok := state.Accepted[p.String()]
-	if !ok {
+	if !accepted {
 		s.kind, s.bytes = unaccepted, disk
 		return s, nil
 	}
@@ -463,7 +492,7 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 		s.kind, s.bytes = active, disk
 		return s, nil
 	}
-	if r.waived(waiveUnaccepted) {
+	if r.waived(waiveUnaccepted) && len(secretsIn(string(disk), r.opts.Allow)) == 0 {
 		s.kind, s.bytes = active, disk
 		s.acc.Hash, s.acc.Trust = journal.Sum(disk), min(parseTrust(acc.Trust), UserObserved).String()
 		return s, nil

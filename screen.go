@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -39,17 +40,33 @@ type text struct {
 // field is one place that an author can put words into.
 type field struct{ name, value string }
 
-// inserted is the author's own words: the new part of the body, and where the
-// frontmatter is touched each of its values, one a line. The names of our own keys and
-// the type say nothing of the author's.
-func (t text) inserted() []byte {
+// inserted is the author's own words: the lines that are new against the base, and
+// where the frontmatter is touched each of its values, one a line. The names of our own
+// keys and the type say nothing of the author's. pure reports that nothing of the base
+// went for them.
+func (t text) inserted() (words []byte, pure bool) {
+	base, whole := slices.Collect(strings.Lines(t.base)), slices.Collect(strings.Lines(t.whole))
+	first := 0
+	for first < min(len(base), len(whole)) && base[first] == whole[first] {
+		first++
+	}
+	last := 0
+	for last < min(len(base), len(whole))-first && base[len(base)-1-last] == whole[len(whole)-1-last] {
+		last++
+	}
+	pure = first+last == len(base)
+	added := strings.Join(whole[first:len(whole)-last], "")
+	lo := len(strings.Join(whole[:first], ""))
 	e, err := entry.Parse([]byte(t.whole))
 	if err != nil {
-		return []byte(t.whole)
+		return []byte(added), pure
 	}
 	head := len(t.whole) - len(e.Body())
-	if t.lo >= head {
-		return []byte(t.whole[t.lo:t.hi])
+	if lo >= head {
+		return []byte(added), pure
+	}
+	if strings.Contains(t.whole[:head], "#") {
+		return []byte(added), pure // a comment is text, and no value of a key
 	}
 	var b strings.Builder
 	for _, v := range e.Scalars() {
@@ -57,8 +74,8 @@ func (t text) inserted() []byte {
 			b.WriteString(strings.ReplaceAll(v, "\n", " ") + "\n")
 		}
 	}
-	b.WriteString(t.whole[head:max(head, t.hi)])
-	return []byte(b.String())
+	b.WriteString(t.whole[head:max(head, lo+len(added))])
+	return []byte(b.String()), pure
 }
 
 // writerKeys are the frontmatter keys that a writer may set.
@@ -141,7 +158,13 @@ func (t *text) narrowInserted(was standing) {
 func (t *text) strip(name string) {
 	var b strings.Builder
 	last, removed := 0, 0
-	for _, f := range hidden.Scan(t.whole) {
+	found := hidden.Scan(t.whole)
+	for _, f := range found {
+		if f.Rule == "hidden.bidi" && f.Carries {
+			return // what is left of a pair would be worse than the pair
+		}
+	}
+	for _, f := range found {
 		if f.Carries || !strippable(f.Rule) || f.Offset < max(t.lo, last) || f.Offset+f.Length > t.hi {
 			continue
 		}
@@ -283,13 +306,40 @@ func judgeLabels(p *proposal, _ *world) []Finding {
 	if baseErr == nil {
 		baseOwned, baseType = base.OwnedValues(), base.Type()
 	}
-	for _, key := range changedKeys(baseOwned, e.OwnedValues()) {
+	owned := e.OwnedValues()
+	if p.op == journal.OpReplace {
+		// A whole text may leave the library's keys out: the stored ones were mirrors.
+		maps.DeleteFunc(baseOwned, func(key, _ string) bool { _, kept := owned[key]; return !kept })
+	}
+	for _, key := range changedKeys(baseOwned, owned) {
 		fs = append(fs, refuse("frontmatter.reserved-key", Rejected, "text", "the frontmatter key "+key+" is written by the library alone", "leave it as it is, or out"))
+	}
+	if d := e.Description(); !p.text.labelled("description") && d != describeText(p.text.base) {
+		if len(d) > maxDescription {
+			fs = append(fs, refuse("frontmatter.description", Rejected, "description", fmt.Sprintf("a description is one line of at most %d bytes", maxDescription), "shorten it; details belong in the text"))
+		}
+	}
+	if !p.text.labelled("key") && (len(e.Key()) > maxKey || strings.ContainsFunc(e.Key(), unicode.IsControl)) {
+		fs = append(fs, refuse("frontmatter.key", Rejected, "key", fmt.Sprintf("a key is one line of at most %d bytes", maxKey), "use a short name such as auth-migration"))
 	}
 	if t := e.Type(); t != "" && t != baseType && !slices.Contains(memoryTypes, t) {
 		fs = append(fs, refuse("frontmatter.type", Rejected, "type", "the type is not one that a room knows", "use user, feedback, project or reference"))
 	}
 	return fs
+}
+
+// labelled reports whether the candidate names that field itself: the candidate stage
+// judges it then.
+func (t text) labelled(name string) bool {
+	return slices.ContainsFunc(t.labels, func(l field) bool { return l.name == name })
+}
+
+func describeText(s string) string {
+	e, err := entry.Parse([]byte(s))
+	if err != nil {
+		return ""
+	}
+	return e.Description()
 }
 
 // changedKeys lists, sorted, the keys whose values differ.

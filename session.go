@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // Session is one conversation as the host's loop sees it: what its model is shown,
@@ -27,6 +28,7 @@ type Session struct {
 
 	mu      sync.Mutex // guards what follows
 	state   sessionState
+	saved   bool  // the state is on the disk, or can not be
 	wrote   bool  // the main agent's guard stored something since the last extraction
 	ticket  int64 // number of the newest request to extract
 	running bool
@@ -94,20 +96,39 @@ func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*R
 		return nil, err
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	s, ok := r.sessions[id]
 	if !ok {
 		s = &Session{room: r, also: also, id: id, state: sessionState{Ceiling: ceiling.String()}}
 		s.idle = sync.NewCond(&s.mu)
 		r.sessions[id] = s
 	}
+	r.mu.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	before := s.state.ceiling()
 	if found {
 		s.state.merge(stored)
+		s.saved = s.saved || !(ceiling < s.state.ceiling())
 	}
 	s.state.lower(ceiling)
-	return s, nil
+	if s.state.ceiling() < before {
+		s.saved = false
+	}
+	s.mu.Unlock()
+	if !r.disk.HasLibrary() {
+		return s, nil // stored with the room's first change
+	}
+	return s, s.stored(ctx)
+}
+
+// stored makes sure that the state is on the disk before it matters there.
+func (s *Session) stored(ctx context.Context) error {
+	s.mu.Lock()
+	saved := s.saved
+	s.mu.Unlock()
+	if saved {
+		return nil
+	}
+	return s.save(ctx, func(*sessionState) {})
 }
 
 // merge takes in what another process stored: the lower ceiling, the later cursor,
@@ -126,6 +147,15 @@ func (st *sessionState) merge(o sessionState) {
 	if o.Snapshot != nil {
 		st.Snapshot = o.Snapshot
 	}
+}
+
+// forget drops a snapshot that shows the memory, and reports whether there was one.
+func (st *sessionState) forget(path string) bool {
+	if st.Snapshot == nil || !slices.ContainsFunc(st.Snapshot.Shown, func(m Memory) bool { return m.Path == path }) {
+		return false
+	}
+	st.Snapshot = nil
+	return true
 }
 
 func (st *sessionState) ceiling() Trust { return parseTrust(st.Ceiling) }
@@ -158,18 +188,36 @@ func (r *Room) loadSession(id string) (st sessionState, found bool, err error) {
 	if name == "" {
 		return st, false, nil
 	}
-	data, err := r.disk.LibRead(name, maxSessionFile)
+	st, err = r.readSession(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		swept, err := r.wasSwept(name)
-		return st, swept, err
+		return sessionState{}, swept, err
+	}
+	return st, err == nil, err
+}
+
+// readSession reads a session's file. One that can not be understood, or is no plain
+// file of a sane size, is the zero state.
+func (r *Room) readSession(name string) (st sessionState, err error) {
+	data, err := r.disk.LibRead(name, maxSessionFile)
+	if refusal := (*rootfs.Refusal)(nil); errors.As(err, &refusal) {
+		return sessionState{}, nil
 	}
 	if err != nil {
-		return st, false, err
+		return sessionState{}, err
 	}
 	if json.Unmarshal(data, &st) != nil {
-		return sessionState{}, true, nil
+		return sessionState{}, nil
 	}
-	return st, true, nil
+	return st, nil
+}
+
+func (r *Room) writeSession(name string, st sessionState) error {
+	data, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return r.disk.LibReplace(name, data)
 }
 
 const sweptName = "sessions/swept" // names of forgotten sessions, a line each
@@ -178,6 +226,9 @@ func (r *Room) wasSwept(name string) (bool, error) {
 	data, err := r.disk.LibRead(sweptName, maxSessionFile*16)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
+	}
+	if refusal := (*rootfs.Refusal)(nil); errors.As(err, &refusal) {
+		return true, nil // not readable: any ID may have been forgotten
 	}
 	return strings.Contains(string(data), name+"\n"), err
 }
@@ -189,6 +240,7 @@ func (s *Session) save(ctx context.Context, change func(*sessionState)) error {
 	if r.writable() != nil {
 		s.mu.Lock()
 		change(&s.state)
+		s.saved = true // as far as it can be
 		s.mu.Unlock()
 		return r.usable()
 	}
@@ -207,18 +259,21 @@ func (s *Session) save(ctx context.Context, change func(*sessionState)) error {
 	}
 	change(&s.state)
 	s.state.Used = r.opts.Now().UTC()
-	data, err := json.Marshal(s.state)
+	state := s.state
 	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	name := r.sessionName(s.id)
 	if !found {
 		if err := r.sweepSessions(); err != nil {
 			return err
 		}
 	}
-	return r.disk.LibReplace(name, data)
+	if err := r.writeSession(name, state); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saved = s.saved || s.state.ceiling() == state.ceiling()
+	return nil
 }
 
 // sweepSessions makes room for one more session. A forgotten one is remembered by
@@ -348,7 +403,7 @@ func (s *Session) Guard(turn int, user ...string) *Guard {
 	if s == nil || s.room == nil {
 		return nil
 	}
-	g := s.guard(Policy{}, s.Ceiling(), turn, user)
+	g := s.guard(Policy{}, min(s.Ceiling(), UserObserved, pastedAs(user, 0)), turn, user)
 	g.main = true
 	return g
 }
@@ -369,6 +424,12 @@ func (s *Session) guard(p Policy, ceiling Trust, turn int, user []string) *Guard
 func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(context.Context, *Guard) error) (skip string, err error) {
 	if s == nil || s.room == nil {
 		return "", fmt.Errorf("session: %w", fs.ErrClosed)
+	}
+	if run == nil {
+		return "", errors.New("extract: run is nil")
+	}
+	if ctx.Value(extracting{s}) != nil {
+		return "", errors.New("extract: a writer can not start another of its own session")
 	}
 	if err := s.room.writable(); err != nil {
 		return "", err
@@ -397,7 +458,7 @@ func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(contex
 	}
 	g := s.guard(p, s.turnCeiling(t), t.N, t.User)
 	defer g.end()
-	if err := run(ctx, g); err != nil {
+	if err := run(context.WithValue(ctx, extracting{s}, true), g); err != nil {
 		return "", fmt.Errorf("extract: %w", err)
 	}
 	g.end()
@@ -408,6 +469,10 @@ func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(contex
 		st.Cursor[level] = max(st.Cursor[level], t.N)
 	})
 }
+
+// extracting marks the context of a writer of the session: a second one would wait for
+// the first for ever.
+type extracting struct{ s *Session }
 
 // begin checks the reasons to skip and waits for its turn.
 func (s *Session) begin(ctx context.Context, t Turn) (skip string, err error) {
@@ -468,14 +533,18 @@ func (s *Session) turnCeiling(t Turn) Trust {
 	if !t.NoAssistant {
 		c = min(c, s.Ceiling())
 	}
-	if pasted(t.User) {
-		p := t.Pasted
-		if p == 0 {
-			p = ExternalWeb
-		}
-		c = min(c, p)
+	return min(c, pastedAs(t.User, t.Pasted))
+}
+
+// pastedAs is what the user's messages are worth when not all of their text was typed.
+func pastedAs(user []string, label Trust) Trust {
+	switch {
+	case !pasted(user):
+		return Operator
+	case label == 0:
+		return ExternalWeb
 	}
-	return c
+	return label
 }
 
 // words counts the user's prose: fenced and quoted text is not theirs, and scripts

@@ -58,12 +58,11 @@ func (r *Room) render(ctx context.Context, budget, lines int) (Snapshot, error) 
 		case m.Stage == stageUnaccepted:
 			sn.Unaccepted++
 			continue
-		case m.Stage == stageChanged:
-			moved = append(moved, m.Path)
-		}
-		if m.Trust < ExternalTool {
+		case m.Trust < ExternalTool:
 			low++
 			continue
+		case m.Stage == stageChanged && m.Trust >= UserObserved:
+			moved = append(moved, m.Path) // of the others the mark on their line says it
 		}
 		m.Text = ""
 		shown = append(shown, m)

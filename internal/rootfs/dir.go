@@ -18,7 +18,7 @@ import (
 // Names below [Library] that this package knows. The rest are the caller's.
 const (
 	// InFlight holds files that are written and not yet swapped in. Their names need
-	// not survive a power cut, so the directory is never flushed. What is left there
+	// not survive a power cut unless [Dir.SyncInFlight] says so. What is left there
 	// after a crash is either ours (the bytes of a journal row), or came out of a
 	// swap: recovery compares it, and moves what it does not know with [Dir.LibMove]
 	// before it removes the rest.
@@ -426,6 +426,10 @@ func (d *Dir) LibStat(name string) (size int64, err error) {
 	}
 	return e.Size, nil
 }
+
+// SyncInFlight flushes the names in flight, so that what waits there is found again
+// after a power cut.
+func (d *Dir) SyncInFlight() error { return d.fs.Sync(Library + "/" + InFlight) }
 
 // SyncLib flushes the journal, every directory of the library, and the room's own
 // directory. Recovery begins with it: what a killed process left is readable, but

@@ -1,0 +1,406 @@
+package scribe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/relpath"
+	"github.com/memoryroom/scribe/internal/rootfs"
+)
+
+// finishInFlight rolls forward what a crash left between the journal and the disk.
+// Each move leaves a file named after its row in tmp until its bytes are in place;
+// the journal says what that row was to do, the versions hold the bytes. Only a row
+// that still is the last word on its path is finished, and only where the disk holds
+// what the row was to replace: anything else there is somebody's edit and stays.
+func (r *Room) finishInFlight(ctx context.Context) error {
+	names, err := r.disk.LibList(strings.TrimSuffix(tmpDir, "/"))
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	rows, known := map[int64]journal.Row{}, map[string]bool{}
+	err = r.eachRow(ctx, func(row journal.Row) bool {
+		rows[row.Seq] = row
+		known[row.Old], known[row.New] = true, true
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(names, func(a, b string) int { // a rename writes before it takes away
+		return boolCompare(strings.HasSuffix(a, ".del"), strings.HasSuffix(b, ".del"))
+	})
+	r.mu.Lock()
+	state := r.ledger.state
+	r.mu.Unlock()
+	for _, name := range names {
+		base, kind, _ := strings.Cut(name, ".")
+		seq, err := strconv.ParseInt(base, 10, 64)
+		row, ok := rows[seq]
+		if ok = err == nil && ok; ok && lastWord(state, row) {
+			if err := r.rollForward(row, kind, tmpDir+name); err != nil {
+				return err
+			}
+		}
+		if err := r.clearInFlight(name, ok, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// opOfRow is what a row does to bytes: an approval does what the candidate was to do.
+func opOfRow(row journal.Row) string {
+	if row.Op == journal.OpApprove {
+		return row.Act
+	}
+	return row.Op
+}
+
+// lastWord reports whether the state rests on this very row. It does not on one that
+// was aborted, that a later row replaced, that came before the anchor, or that
+// carries no right MAC in a room with a key.
+func lastWord(state *journal.State, row journal.Row) bool {
+	switch opOfRow(row) {
+	case journal.OpArchive:
+		return state.Tombs[row.Path].Freed == row.Seq
+	case journal.OpRename:
+		_, ok := state.Accepted[row.To]
+		return ok && state.Tombs[row.Path].Freed == row.Seq
+	}
+	return state.Accepted[row.Path].Seq == row.Seq
+}
+
+// rollForward finishes one half of one row.
+func (r *Room) rollForward(row journal.Row, kind, tmp string) error {
+	rename := opOfRow(row) == journal.OpRename
+	source, err := relpath.Parse(row.Path)
+	if err != nil {
+		return nil
+	}
+	target, want := source, row.Old
+	if rename {
+		if target, err = relpath.Parse(row.To); err != nil {
+			return nil
+		}
+		want = ""
+	}
+	switch kind {
+	case "new":
+		disk, hash, err := r.lying(target)
+		if err != nil || hash != want {
+			return nil
+		}
+		if data, err := r.disk.LibRead(tmp, maxMemory); err != nil || journal.Sum(data) != row.New {
+			if data, err = r.version(row.Seq, row.New); err != nil {
+				return nil // Check names it
+			}
+			if err := r.disk.LibReplace(tmp, data); err != nil {
+				return err
+			}
+		}
+		return ignoreChanged(r.disk.Replace(tmp, target, disk))
+	case "del":
+		disk, hash, err := r.lying(source)
+		if err != nil || disk == nil || hash != row.Old {
+			return nil
+		}
+		if rename {
+			if _, there, err := r.lying(target); err != nil || there != row.New {
+				return nil // the other half did not happen: nothing is taken away
+			}
+		}
+		return ignoreChanged(r.takeAway(source, disk, row.Seq, !rename))
+	}
+	return nil
+}
+
+// lying reads what lies at p: nil and "" for nothing.
+func (r *Room) lying(p relpath.Path) (data []byte, hash string, err error) {
+	data, err = r.disk.Read(p, maxMemory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return data, journal.Sum(data), nil
+}
+
+// ignoreChanged drops the error of a swap that an editor won: its bytes stay.
+func ignoreChanged(err error) error {
+	if errors.Is(err, rootfs.ErrChanged) {
+		return nil
+	}
+	return err
+}
+
+// clearInFlight removes a file of tmp that nothing needs any more. What was taken out
+// of the room, or swapped out for a row's bytes, and is none that a row knows is
+// somebody's save: it is kept among the versions.
+func (r *Room) clearInFlight(name string, hasRow bool, known map[string]bool) error {
+	swapped := hasRow && strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".undo")
+	if swapped || strings.HasSuffix(name, rootfs.TakenOut) || tmpDir+name == indexTmp {
+		data, err := r.disk.LibRead(tmpDir+name, maxAudit)
+		if err == nil && !known[journal.Sum(data)] && !(tmpDir+name == indexTmp && r.onlyOurLines(data)) {
+			err = r.disk.LibWriteNew("versions/outside-"+journal.Sum(data)[:12]+".md", data)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := r.disk.LibRemove(tmpDir + name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// onlyOurLines reports whether an index holds no line of the user's that MEMORY.md
+// does not hold.
+func (r *Room) onlyOurLines(data []byte) bool {
+	cur, err := r.readIndex()
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	state := r.ledger.state
+	r.mu.Unlock()
+	return bytes.Equal(ownLines(state, data), ownLines(state, cur))
+}
+
+// tidy brings what is derived in line with the journal after a crash: candidates that
+// were decided, archived files that came back, purges that were cut short, the index.
+func (r *Room) tidy(ctx context.Context) error {
+	w, err := r.world(ctx)
+	if err != nil {
+		return err
+	}
+	held, purged := map[string]string{}, map[string]bool{} // paths by ID; paths
+	err = r.eachRow(ctx, func(row journal.Row) bool {
+		switch row.Op {
+		case journal.OpHold:
+			held[row.ID] = row.Path
+		case journal.OpApprove, journal.OpRefuse, journal.OpWithdraw:
+			delete(held, row.ID)
+		case journal.OpPurge:
+			purged[row.Path] = true
+			maps.DeleteFunc(held, func(_, path string) bool { return path == row.Path })
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for path := range purged {
+		if _, err := r.erase(ctx, w, path); err != nil {
+			return err
+		}
+	}
+	names, err := r.disk.LibList("pending")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		_, waits := held[strings.TrimSuffix(name, ".md")]
+		if _, counts := w.state.Pending[strings.TrimSuffix(name, ".md")]; !waits && !counts {
+			if err := r.disk.LibRemove("pending/" + name); err != nil {
+				return err
+			}
+		}
+	}
+	if len(acceptedPaths(w.state)) == 0 {
+		return nil
+	}
+	if next := r.rebuiltIndex(w); string(next) != string(w.index) {
+		return ignoreChanged(r.replaceIndex(w.index, next))
+	}
+	return nil
+}
+
+// observeAll records, once, every accepted memory that was changed or deleted
+// outside. Nothing is copied: those bytes are not ours until the operator says so.
+func (r *Room) observeAll(ctx context.Context) error {
+	w, err := r.world(ctx)
+	if err != nil {
+		return err
+	}
+	var rows []journal.Row
+	for _, path := range acceptedPaths(w.state) {
+		p, err := relpath.Parse(path)
+		if err != nil {
+			continue
+		}
+		s, err := r.standing(w.state, p)
+		if err != nil {
+			continue // unreadable: Check reports it
+		}
+		if row, ok := observed(w.state, path, s); ok {
+			rows = append(rows, row)
+		}
+	}
+	return r.append(rows...)
+}
+
+// observed is the row for what an outside hand did to an accepted memory, unless it
+// was recorded already.
+func observed(state *journal.State, path string, s standing) (journal.Row, bool) {
+	row := journal.Row{Change: journal.Change{Op: journal.OpObserve, Path: path, Old: state.Accepted[path].Hash}}
+	switch s.kind {
+	case absent:
+		return row, true // the state forgets the memory with this row
+	case changed:
+		if row.New = s.diskHash(); row.New == "" {
+			return row, false // no file: a link, say, whose text is nobody's
+		}
+		seen, ok := state.Outside[path]
+		return row, !ok || seen != row.New
+	}
+	return row, false
+}
+
+// lineage collects the texts that a memory ever had, under whatever names: the hash
+// prefixes that its versions are named by.
+func (r *Room) lineage(ctx context.Context, path string) (prefixes map[string]bool, names []string, err error) {
+	texts := map[string]map[string]bool{} // by the path that the memory has at that row
+	was := map[string][]string{}          // the names it had before
+	err = r.eachRow(ctx, func(row journal.Row) bool {
+		at := row.Path
+		if opOfRow(row) == journal.OpRename && row.To != "" {
+			at = row.To
+			texts[at], was[at] = merge(texts[at], texts[row.Path]), append(was[at], append(was[row.Path], row.Path)...)
+			delete(texts, row.Path)
+			delete(was, row.Path)
+		}
+		for _, hash := range []string{row.Old, row.New} {
+			if hash != "" && row.Op != journal.OpHold {
+				texts[at] = merge(texts[at], map[string]bool{hash[:12]: true})
+			}
+		}
+		return true
+	})
+	return texts[path], append(was[path], path), err
+}
+
+func merge(a, b map[string]bool) map[string]bool {
+	if a == nil {
+		a = map[string]bool{}
+	}
+	for k := range b {
+		a[k] = true
+	}
+	return a
+}
+
+// erase removes every file of the library that holds text of the memory at path, and
+// says which could not be removed.
+func (r *Room) erase(ctx context.Context, w *world, path string) (left []Finding, err error) {
+	prefixes, names, err := r.lineage(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]bool{} // bytes that another memory has too stay with it
+	for other, acc := range w.state.Accepted {
+		if other != path {
+			kept[journal.VersionName(acc.Seq, acc.Hash)] = true
+		}
+	}
+	if _, stands := w.state.Accepted[path]; stands {
+		return nil, nil // there is a memory again, stored after the purge
+	}
+	var gone []string
+	versions, err := r.disk.LibList("versions")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range versions {
+		if _, prefix, ok := journal.ParseVersionName("versions/" + f); ok && prefixes[prefix] && !kept["versions/"+f] {
+			gone = append(gone, "versions/"+f)
+		}
+	}
+	archived, err := r.disk.LibList("archive")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range archived {
+		if _, at, ok := strings.Cut(f, "/"); ok && slices.Contains(names, at) && (at == path || w.state.Archived[at].Path == "") {
+			gone = append(gone, "archive/"+f)
+		}
+	}
+	slices.Sort(gone)
+	if err := r.eraseFile(path, prefixes); err != nil {
+		return nil, err
+	}
+	for _, name := range gone {
+		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			left = append(left, Finding{Rule: "purge.left", Outcome: Held, Field: name, Message: "a copy could not be removed", Fix: "remove the file by hand"})
+		}
+	}
+	return left, r.forgetSnapshots(path)
+}
+
+// eraseFile takes a purged memory's own file away, where a crash left it. Other bytes
+// at that path are somebody's.
+func (r *Room) eraseFile(path string, prefixes map[string]bool) error {
+	p, err := relpath.Parse(path)
+	if err != nil {
+		return nil
+	}
+	disk, hash, err := r.lying(p)
+	if err != nil || disk == nil || !prefixes[hash[:12]] {
+		return nil
+	}
+	away := tmpDir + "purge" + rootfs.TakenOut
+	if err := r.disk.Retire(p, disk, away); err != nil {
+		return ignoreChanged(err)
+	}
+	return r.disk.LibRemove(away)
+}
+
+// forgetSnapshots drops the stored snapshots that show the memory: its description is
+// text too. They are rendered anew when they are asked for.
+func (r *Room) forgetSnapshots(path string) error {
+	r.mu.Lock()
+	var open []*Session
+	for _, s := range r.sessions {
+		open = append(open, s)
+	}
+	r.mu.Unlock()
+	for _, s := range open {
+		s.mu.Lock()
+		s.state.forget(path)
+		s.mu.Unlock()
+	}
+	names, err := r.disk.LibList("sessions")
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		name := "sessions/" + n
+		st, err := r.readSession(name)
+		if err != nil || !st.forget(path) {
+			continue
+		}
+		if err := r.writeSession(name, st); err != nil {
+			return fmt.Errorf("purge: a session's snapshot could not be replaced: %w", err)
+		}
+	}
+	return nil
+}
