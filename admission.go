@@ -101,12 +101,12 @@ type Admit func(ctx context.Context, now, was Memory) ([]Finding, error)
 
 // author is who proposes, and with what authority.
 type author struct {
-	hand    bool     // the operator's own hand
-	ceiling Trust    // the most that this author's unquoted words are worth
+	hand    bool        // the operator's own hand
+	ceiling Trust       // the most that this author's unquoted words are worth
 	alive   func() bool // nil, or whether the guard that proposes still works
-	session string   // the host's ID of the conversation, in memory only
-	turn    int      // the conversation's turn
-	user    []string // the user's own messages; what is verbatim in one may be stamped above the ceiling
+	session string      // the host's ID of the conversation, in memory only
+	turn    int         // the conversation's turn
+	user    []string    // the user's own messages; what is verbatim in one may be stamped above the ceiling
 }
 
 // proposal is a candidate on its way through the stages. It is the one place where

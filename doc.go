@@ -82,7 +82,7 @@
 //	    audit.jsonl            the journal: append-only, hash-chained, no content
 //	    versions/<row>-<hash>.md    the text that each row of the journal put in place
 //	    pending/<id>.md        held candidates: a line of JSON, then the text
-//	    archive/<path>         retired memories
+//	    archive/<row>/<path>   retired memories, by the row that retired them
 //	    sessions/<hash>.json   ceiling, cursor and frozen snapshot of a session
 //	    tmp/                   files on their way into place
 //
@@ -107,7 +107,8 @@
 //
 // A line of the index is "- [type] path (UTC minute): description". Exactly those
 // lines are the library's; every other line of MEMORY.md is the user's and stays
-// byte for byte. Descriptions from outside the conversation are not written there.
+// byte for byte. A memory below user-observed has no line: some hosts load the file
+// whole.
 //
 // Each accepted text is kept as a version when it is accepted, and not only when it
 // is replaced: an editor that saves in place destroys the only other copy, and the

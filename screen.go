@@ -175,8 +175,10 @@ func (t *text) strip(name string) {
 			b.WriteByte(' ') // a line or page separator: its words stay apart
 			removed--
 		}
-		t.cut = append(t.cut, Finding{Rule: f.Rule, Outcome: Accepted, Field: name, Offset: f.Offset, Length: f.Length,
-			Message: "invisible characters were removed", Fix: "none needed: the text reads the same without them"})
+		t.cut = append(t.cut, Finding{
+			Rule: f.Rule, Outcome: Accepted, Field: name, Offset: f.Offset, Length: f.Length,
+			Message: "invisible characters were removed", Fix: "none needed: the text reads the same without them",
+		})
 	}
 	if removed == 0 {
 		return

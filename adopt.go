@@ -1,0 +1,110 @@
+package scribe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/memoryroom/scribe/internal/hidden"
+	"github.com/memoryroom/scribe/internal/journal"
+)
+
+// Adopt accepts unaccepted memories at the hashes that were shown, with the given
+// trust (zero: user-observed). It changes no byte. It also takes accepted memories
+// at a shown hash, and is so the one way to raise what a memory is worth.
+//
+// Each memory gets a verdict: ErrStale when the bytes are others by now, rejected
+// when a credential is found or the frontmatter can not be read, held when hidden
+// text is found that carries something. All else that the screens find is reported
+// and flagged. The index itself is adopted like a memory, by its path.
+func (r *Room) Adopt(ctx context.Context, t Trust, seen ...Memory) ([]Verdict, error) {
+	if t == 0 {
+		t = UserObserved
+	}
+	if !t.valid() {
+		return nil, fmt.Errorf("adopt: %v is no trust", t)
+	}
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	w, err := r.world(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var b batch
+	verdicts := make([]Verdict, len(seen))
+	for i, m := range seen {
+		if verdicts[i], err = r.adopt(&b, w, t, m); err != nil {
+			return nil, err
+		}
+	}
+	return verdicts, r.commit(ctx, w, &b)
+}
+
+func (r *Room) adopt(b *batch, w *world, t Trust, m Memory) (Verdict, error) {
+	name, err := r.admitPath("path", m.Path)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if !name.ok() {
+		return Verdict{Memory: Memory{Path: name.shown()}, Findings: name.bad}, nil
+	}
+	disk, err := r.disk.Read(name.path, maxMemory)
+	if errors.Is(err, fs.ErrNotExist) {
+		disk, err = nil, nil
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	if disk == nil || journal.Sum(disk) != m.Hash {
+		return verdict(Memory{Path: m.Path}, refuse("stale.base", Rejected, "hash", fmt.Sprintf("%.120q is not what was shown", m.Path), "list it again and decide on what it shows")), nil
+	}
+	if name.path.IsIndex() {
+		return r.adoptIndex(b, w, disk, t), nil
+	}
+	p := &proposal{cand: Candidate{Path: m.Path, Text: string(disk)}, who: author{hand: true, ceiling: t}, op: journal.OpAdd, names: [2]pathOutcome{name}, trust: t}
+	p.text = text{whole: string(disk), base: string(disk), hi: len(disk)}
+	judge(p, w, "candidate", "provenance", "conflict", "review")
+	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool { return f.Rule == "cap.memories" && w.state.Accepted[m.Path].Hash != "" })
+	v := Verdict{Outcome: p.outcome(), Findings: p.findings, Notices: p.notices, Memory: Memory{Path: m.Path, Hash: m.Hash}}
+	if v.Outcome != Accepted {
+		return v, nil
+	}
+	mm := metaOf(m.Path, disk)
+	row := journal.Row{
+		Change:   journal.Change{Op: journal.OpAdopt, Path: m.Path, Old: w.state.Accepted[m.Path].Hash, New: m.Hash, Trust: t.String(), Key: mm.Key},
+		Decision: journal.Decision{By: "operator", Rules: ruleNames(p.findings)},
+	}
+	b.keep = append(b.keep, kept{b.note(row), disk})
+	b.line(m.Path, mm, t, w.now)
+	v.Memory = storedMemory(m.Path, disk, p, w.now)
+	return v, nil
+}
+
+// adoptIndex accepts the operator's own lines of MEMORY.md. What is accepted is the
+// lines, not the file: the library's lines come and go.
+func (r *Room) adoptIndex(b *batch, w *world, data []byte, t Trust) Verdict {
+	lines := ownLines(w.state, data)
+	m := Memory{Path: indexName, Hash: journal.Sum(data), Stage: stageActive, Trust: t}
+	for _, hit := range hidden.Scan(string(lines)) {
+		if hit.Carries {
+			return verdict(m, Finding{Rule: hit.Rule, Outcome: Held, Field: "text", Offset: hit.Offset, Length: hit.Length, Message: "hidden characters that carry text or break up a word", Fix: "take them out in an editor"})
+		}
+	}
+	if hits := secretsIn(string(lines), w.opts.Allow); len(hits) > 0 {
+		return verdict(m, Finding{Rule: hits[0].Rule, Outcome: Rejected, Field: "text", Offset: hits[0].Offset, Length: hits[0].Length, Message: "this looks like a credential", Fix: "take it out in an editor"})
+	}
+	row := journal.Row{Change: journal.Change{Op: journal.OpAdopt, Path: indexName, New: journal.Sum(lines), Trust: t.String()}, Decision: journal.Decision{By: "operator"}}
+	b.keep = append(b.keep, kept{b.note(row), lines})
+	return Verdict{Outcome: Accepted, Memory: m}
+}
+
+// ownLines is what of MEMORY.md is not the library's.
+func ownLines(state *journal.State, data []byte) []byte {
+	return bytes.Join(userLines(data, func(path string) bool { _, ok := state.Accepted[path]; return ok }), nil)
+}
