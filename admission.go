@@ -90,7 +90,8 @@ func (e *verdictError) Error() string {
 func (e *verdictError) Unwrap() error { return e.kind }
 
 // Admit is one more admission rule: a human's approval, an external classifier.
-// now is what would be stored, was what is (zero: nothing). It can only tighten.
+// now is what would be stored (zero: the memory goes), was what is (zero: nothing). It
+// can only tighten.
 //
 // It runs without the room's lock, on what no built-in stage rejected, and those
 // stages are repeated afterwards against the room as it is then. To wait longer
@@ -114,7 +115,7 @@ type author struct {
 type proposal struct {
 	cand     Candidate
 	who      author
-	op       string         // journal.OpAdd, OpReplace, OpEdit, OpRemove, OpRename
+	op       string         // journal.OpAdd, OpReplace, OpEdit, OpArchive, OpRename
 	names    [2]pathOutcome // of Path and To
 	was      standing       // what the room holds at Path
 	dest     standing       // what it holds at To
@@ -162,9 +163,11 @@ type world struct {
 	meta  func(path string) (meta, bool) // of an accepted memory
 }
 
-// stages is admission, top to bottom. Each stage is pure, sees every field and the
-// complete text as it would be stored, and reports every reason it finds. They run
-// before the room's lock and again under it; the host's rules run in between.
+// stages is admission, top to bottom. Each stage sees every field and the complete text
+// as it would be stored, and reports what it finds there; it asks neither disk nor
+// model, and all that it changes is the proposal (its stamp, its notices, whether it
+// changes anything). They run before the room's lock and again under it; the host's
+// rules run in between.
 var stages = []struct {
 	name  string
 	judge func(*proposal, *world) []Finding
@@ -194,7 +197,34 @@ func judge(p *proposal, w *world, off ...string) {
 			p.findings = append(p.findings, stage.judge(p, w)...)
 		}
 	}
-	p.findings = append(p.findings, p.asked...)
+	p.findings = append(fewer(p.findings), p.asked...)
+}
+
+// maxAlike is how many findings of one rule and field are reported: more say nothing
+// new, and a reply has to stay short.
+const maxAlike = 8
+
+// fewer drops what is over maxAlike, and says so in the last that stays.
+func fewer(fs []Finding) []Finding {
+	type kind struct {
+		rule, field string
+		outcome     Outcome
+	}
+	seen, last := map[kind]int{}, map[kind]int{}
+	var out []Finding
+	for _, f := range fs {
+		k := kind{f.Rule, f.Field, f.Outcome}
+		if seen[k]++; seen[k] <= maxAlike {
+			last[k] = len(out)
+			out = append(out, f)
+		}
+	}
+	for k, n := range seen {
+		if n > maxAlike {
+			out[last[k]].Message += fmt.Sprintf(", and %d more like it", n-maxAlike)
+		}
+	}
+	return out
 }
 
 // propose takes a plan through admission: judged, the host asked, judged again
@@ -216,6 +246,12 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 	}
 	judgePlan(plan, w)
 	r.ask(ctx, plan)
+	if ctx.Err() != nil && heldByHost(plan) {
+		// A rule that waits longer than ctx holds; that has to be on record still.
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateHold)
+		defer cancel()
+		ctx = late
+	}
 
 	unlock, err := r.lock(ctx)
 	if err != nil {
@@ -345,10 +381,23 @@ func (r *Room) ask(ctx context.Context, plan []*proposal) {
 		}
 		p.wasAsked = true
 		now, was := p.memory(r.opts.Now()), p.was.memory(p.names[0].path.String())
+		if p.op == journal.OpArchive {
+			now = Memory{}
+		}
 		for _, rule := range r.opts.Rules {
 			p.asked = append(p.asked, askOne(ctx, rule, now, was)...)
 		}
 	}
+}
+
+// lateHold is how long a candidate that the host's rules held may take to be put on
+// record after the caller's context has ended.
+const lateHold = 5 * time.Second
+
+func heldByHost(plan []*proposal) bool {
+	return slices.ContainsFunc(plan, func(p *proposal) bool {
+		return slices.ContainsFunc(p.asked, func(f Finding) bool { return f.Outcome == Held })
+	})
 }
 
 func askOne(ctx context.Context, rule Admit, now, was Memory) (fs []Finding) {
@@ -361,6 +410,7 @@ func askOne(ctx context.Context, rule Admit, now, was Memory) (fs []Finding) {
 	if err != nil {
 		return []Finding{refuse("host.error", Held, "", "a rule of the host could not decide", "the operator decides")}
 	}
+	fs = slices.Clone(fs) // the rule may keep its own
 	for i := range fs {
 		if !strings.HasPrefix(fs[i].Rule, "host.") {
 			fs[i].Rule = "host." + fs[i].Rule
@@ -392,6 +442,9 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 	}
 	for i, p := range plan {
 		v := &verdicts[i]
+		if row, ok := observed(w.state, p.names[0].shown(), p.was); ok && w.state.Accepted[p.names[0].shown()].Hash != "" {
+			b.note(row) // what an outside hand did there, before anything is built on it
+		}
 		v.Outcome, v.Findings, v.Notices = p.outcome(), p.findings, p.notices
 		row := journal.Row{
 			Change:   journal.Change{Path: p.names[0].shown(), Source: r.source(p.who)},
@@ -402,6 +455,9 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 		case v.Outcome == Accepted && p.noChange:
 			v.Memory = p.was.memory(p.path().String())
 		case v.Outcome == Accepted:
+			if p.who.hand {
+				row.Digest = p.digest // by hand, it is refused no longer
+			}
 			v.Memory = p.memory(w.now)
 			r.store(&b, p, w, row, v)
 			if err := r.supersede(&b, w, p.cand.Supersedes, p.target().String(), p.by()); err != nil {

@@ -39,14 +39,14 @@ func (r *Room) Adopt(ctx context.Context, t Trust, seen ...Memory) ([]Verdict, e
 	var b batch
 	verdicts := make([]Verdict, len(seen))
 	for i, m := range seen {
-		if verdicts[i], err = r.adopt(&b, w, t, m); err != nil {
+		if verdicts[i], err = r.adopt(&b, w, t, m, seen); err != nil {
 			return nil, err
 		}
 	}
 	return verdicts, r.commit(ctx, w, &b)
 }
 
-func (r *Room) adopt(b *batch, w *world, t Trust, m Memory) (Verdict, error) {
+func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verdict, error) {
 	name, err := r.admitPath("path", m.Path)
 	if err != nil {
 		return Verdict{}, err
@@ -65,7 +65,7 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory) (Verdict, error) {
 		return verdict(Memory{Path: m.Path}, refuse("stale.base", Rejected, "hash", fmt.Sprintf("%.120q is not what was shown", m.Path), "list it again and decide on what it shows")), nil
 	}
 	if name.path.IsIndex() {
-		return r.adoptIndex(b, w, disk, t), nil
+		return r.adoptIndex(b, w, disk, t, seen), nil
 	}
 	p := &proposal{cand: Candidate{Path: m.Path, Text: string(disk)}, who: author{hand: true, ceiling: t}, op: journal.OpAdd, names: [2]pathOutcome{name}, trust: t}
 	p.text = text{whole: string(disk), base: string(disk), hi: len(disk)}
@@ -88,8 +88,11 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory) (Verdict, error) {
 
 // adoptIndex accepts the operator's own lines of MEMORY.md. What is accepted is the
 // lines, not the file: the library's lines come and go.
-func (r *Room) adoptIndex(b *batch, w *world, data []byte, t Trust) Verdict {
-	lines := ownLines(w.state, data)
+func (r *Room) adoptIndex(b *batch, w *world, data []byte, t Trust, seen []Memory) Verdict {
+	lines := bytes.Join(userLines(data, func(path string) bool {
+		_, ok := w.state.Accepted[path]
+		return ok || slices.ContainsFunc(seen, func(m Memory) bool { return m.Path == path }) // adopted with it
+	}), nil)
 	m := Memory{Path: indexName, Hash: journal.Sum(data), Stage: stageActive, Trust: t}
 	for _, hit := range hidden.Scan(string(lines)) {
 		if hit.Carries {
@@ -102,6 +105,21 @@ func (r *Room) adoptIndex(b *batch, w *world, data []byte, t Trust) Verdict {
 	row := journal.Row{Change: journal.Change{Op: journal.OpAdopt, Path: indexName, New: journal.Sum(lines), Trust: t.String()}, Decision: journal.Decision{By: "operator"}}
 	b.keep = append(b.keep, kept{b.note(row), lines})
 	return Verdict{Outcome: Accepted, Memory: m}
+}
+
+// indexMemory is MEMORY.md as a memory: its bytes, and unaccepted while the user's own
+// lines in it are not the ones that were adopted.
+func indexMemory(w *world) Memory {
+	m := Memory{Path: indexName, Stage: stageActive, Hash: journal.Sum(w.index), Text: string(w.index)}
+	own := ownLines(w.state, w.index)
+	acc, ok := w.state.Accepted[indexName]
+	switch {
+	case ok && acc.Hash == journal.Sum(own):
+		m.Trust, m.Modified = parseTrust(acc.Trust), acc.Time.UTC()
+	case len(bytes.TrimSpace(own)) > 0:
+		m.Stage = stageUnaccepted
+	}
+	return m
 }
 
 // ownLines is what of MEMORY.md is not the library's.

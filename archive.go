@@ -22,7 +22,7 @@ func (r *Room) retire(b *batch, w *world, path string, d journal.Decision) error
 	if s.disk == nil || s.kind != active && s.kind != changed {
 		return &fs.PathError{Op: "archive", Path: path, Err: fs.ErrNotExist}
 	}
-	if s.kind == changed && len(secretsIn(string(s.disk), nil)) > 0 {
+	if s.kind == changed && len(secretsIn(string(s.disk), r.opts.Allow)) > 0 {
 		return verdict(Memory{Path: path}, outsideSecret(path)).Err()
 	}
 	row := journal.Row{Change: journal.Change{Op: journal.OpArchive, Path: path, Old: journal.Sum(s.disk), Key: s.acc.Key}, Decision: d}
@@ -72,15 +72,11 @@ func (r *Room) Restore(ctx context.Context, path string) (Verdict, error) {
 	if !ok {
 		return Verdict{}, &fs.PathError{Op: "restore", Path: path, Err: fs.ErrNotExist}
 	}
-	data, err := r.version(a.Seq, a.Hash)
-	if err != nil {
-		return Verdict{}, err
-	}
-	return r.putBack(ctx, journal.OpRestore, a.Path, data, parseTrust(a.Trust), "from the archive")
+	return r.putBack(ctx, journal.OpRestore, a.Path, a.Accepted, "from the archive")
 }
 
 // putBack stores bytes that were accepted before, as they were.
-func (r *Room) putBack(ctx context.Context, op, path string, data []byte, t Trust, reason string) (Verdict, error) {
+func (r *Room) putBack(ctx context.Context, op, path string, then journal.Accepted, reason string) (Verdict, error) {
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return Verdict{}, err
@@ -90,6 +86,11 @@ func (r *Room) putBack(ctx context.Context, op, path string, data []byte, t Trus
 	if err != nil {
 		return Verdict{}, err
 	}
+	data, err := r.version(then.Seq, then.Hash) // under the lock: a purge may have come between
+	if err != nil {
+		return Verdict{}, err
+	}
+	t := parseTrust(then.Trust)
 	ps, err := r.prepare(w, author{hand: true, ceiling: t}, []Candidate{{Path: path, Text: string(data)}})
 	if err != nil {
 		return Verdict{}, err
@@ -101,7 +102,7 @@ func (r *Room) putBack(ctx context.Context, op, path string, data []byte, t Trus
 	if v.Outcome != Accepted {
 		return v, nil
 	}
-	if p.was.kind == changed && len(secretsIn(string(p.was.disk), nil)) > 0 {
+	if p.was.kind == changed && len(secretsIn(string(p.was.disk), r.opts.Allow)) > 0 {
 		return verdict(v.Memory, outsideSecret(path)), nil
 	}
 	if p.was.kind == unaccepted || op == journal.OpRestore && p.was.kind != absent {

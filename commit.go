@@ -87,7 +87,7 @@ func (r *Room) store(b *batch, p *proposal, w *world, row journal.Row, v *Verdic
 		b.unline(row.Path)
 		v.Memory.Stage = stageArchived
 	case journal.OpRename:
-		data := r.mirror(p, w.now)
+		data := mirror(p, row.Source, w.now)
 		row.To, row.New = p.target().String(), journal.Sum(data)
 		i := b.note(row)
 		b.moves = append(b.moves, move{row: i, path: p.target(), put: data}, move{row: i, path: p.path(), old: p.was.disk})
@@ -95,7 +95,7 @@ func (r *Room) store(b *batch, p *proposal, w *world, row journal.Row, v *Verdic
 		b.line(row.To, metaOf(row.To, data), p.trust, w.now)
 		v.Memory = storedMemory(row.To, data, p, w.now)
 	default:
-		data := r.mirror(p, w.now)
+		data := mirror(p, row.Source, w.now)
 		row.New = journal.Sum(data)
 		b.moves = append(b.moves, move{row: b.note(row), path: p.path(), put: data, old: p.was.disk})
 		b.line(row.Path, metaOf(row.Path, data), p.trust, w.now)
@@ -112,14 +112,14 @@ func storedMemory(path string, data []byte, p *proposal, now time.Time) Memory {
 // mirror brings the library's own frontmatter keys up to date: all of them where
 // the library composed the frontmatter, else those that are there already. Text
 // given with a frontmatter of its own, or with none, stays as it was given.
-func (r *Room) mirror(p *proposal, now time.Time) []byte {
+func mirror(p *proposal, source string, now time.Time) []byte {
 	data := []byte(p.text.whole)
 	for _, k := range []struct {
 		value string
 		path  []string
 	}{
 		{p.trust.String(), []string{"metadata", "trust"}},
-		{r.source(p.who), []string{"metadata", "source"}},
+		{source, []string{"metadata", "source"}},
 		{now.UTC().Format(time.RFC3339), []string{"modified"}},
 	} {
 		e, err := entry.Parse(data)
@@ -257,6 +257,9 @@ func (r *Room) unstage(b *batch, seq int64) {
 		if m.put != nil {
 			_ = r.disk.LibRemove(journal.VersionName(seq+int64(m.row)+1, journal.Sum(m.put)))
 		}
+	}
+	for _, k := range b.keep {
+		_ = r.disk.LibRemove(journal.VersionName(seq+int64(k.row)+1, journal.Sum(k.data)))
 	}
 	for _, f := range b.files {
 		_ = r.disk.LibRemove(f.name)

@@ -18,7 +18,7 @@ func judgeConflict(p *proposal, w *world) []Finding {
 	if !p.names[0].ok() || (p.op == journal.OpRename && !p.names[1].ok()) {
 		return nil
 	}
-	fs := judgeBase(p)
+	fs := judgeBase(p, w)
 	if len(fs) > 0 && fs[0].Outcome == Rejected {
 		return fs
 	}
@@ -41,7 +41,7 @@ func judgeConflict(p *proposal, w *world) []Finding {
 }
 
 // judgeBase checks that the change builds on what is there.
-func judgeBase(p *proposal) []Finding {
+func judgeBase(p *proposal, w *world) []Finding {
 	c, was := p.cand, p.was
 	gone := was.kind == absent
 	switch {
@@ -53,10 +53,10 @@ func judgeBase(p *proposal) []Finding {
 		return nil
 	case p.op == journal.OpRename && p.dest.kind != absent:
 		return []Finding{refuse("conflict.destination", Rejected, "to", fmt.Sprintf("the destination %.120q already exists", p.names[1].path), "choose a free name")}
+	case (was.kind == changed || was.kind == unaccepted) && len(secretsIn(string(was.disk), w.opts.Allow)) > 0:
+		return []Finding{outsideSecret(p.path().String())}
 	case was.kind == unaccepted:
 		return []Finding{p.conflict("conflict.unaccepted", fmt.Sprintf("the bytes at %.120q were never accepted here", p.path()), "the operator adopts them first")}
-	case was.kind == changed && len(secretsIn(string(was.disk), nil)) > 0:
-		return []Finding{outsideSecret(p.path().String())}
 	case was.kind == changed && p.who.hand && c.Base == journal.Sum(was.disk):
 		return nil // the operator looked at what lies there, and replaces it
 	case c.Base != "" && c.Base != was.hash():
@@ -72,7 +72,7 @@ func judgeBase(p *proposal) []Finding {
 // outsideSecret blocks writes to a path where somebody put a credential: replacing
 // the file would copy it into the versions.
 func outsideSecret(path string) Finding {
-	return refuse("conflict.outside-secret", Rejected, "path", fmt.Sprintf("%.120q was changed outside, and a credential is in it", path), "the operator takes it out in an editor first")
+	return refuse("conflict.outside-secret", Rejected, "path", fmt.Sprintf("%.120q holds bytes from outside, and a credential is in them", path), "the operator takes it out in an editor first")
 }
 
 func stale(p *proposal) Finding {
@@ -82,9 +82,7 @@ func stale(p *proposal) Finding {
 // conflict holds a writer's proposal and refuses the operator's, who can look.
 func (p *proposal) conflict(rule, message, fix string) Finding {
 	if p.who.hand {
-		if fix == "the operator decides" || strings.HasPrefix(fix, "the operator ") {
-			fix = "list it, adopt what should stand, then write again with its hash as the base"
-		}
+		fix = "list it, adopt what should stand, then write again with its hash as the base"
 		return refuse("stale."+strings.TrimPrefix(rule, "conflict."), Rejected, "path", message, fix)
 	}
 	return refuse(rule, Held, "path", message, fix)

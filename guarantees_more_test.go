@@ -318,7 +318,7 @@ func TestG10_ForgedHistory(t *testing.T) {
 	r, mem := newRoom(t, nil)
 	store(t, r, UserObserved, Candidate{Path: "a.md", Text: "Deploys happen on Tuesdays.\n"})
 	store(t, r, UserObserved, Candidate{Path: "b.md", Text: "Releases are tagged.\n"})
-	head := r.Head()
+	head := headOf(t, r)
 	good, err := r.disk.LibRead(auditName, maxAudit)
 	if err != nil {
 		t.Fatal(err)
@@ -345,13 +345,13 @@ func TestG10_ForgedHistory(t *testing.T) {
 		}
 	}
 	again, err := openWith(good)
-	if err != nil || again.Head() != head {
-		t.Errorf("control: %v; head %s, want %s", err, again.Head(), head)
+	if err != nil || headOf(t, again) != head {
+		t.Errorf("control: %v; head %s, want %s", err, headOf(t, again), head)
 	}
 	// Rows cut off at the end leave a good chain: the head kept elsewhere shows it.
 	short, err := openWith(slices.Concat(lines[:2]...))
-	if err != nil || short.Head() == head {
-		t.Errorf("a truncated journal: %v; head %s", err, short.Head())
+	if err != nil || headOf(t, short) == head {
+		t.Errorf("a truncated journal: %v; head %s", err, headOf(t, short))
 	}
 }
 
@@ -415,7 +415,7 @@ func TestG11_ArrivedFromElsewhere(t *testing.T) {
 	}
 	defer r.Close()
 	vs, err := r.Adopt(ctx, 0, listed(t, r, stageUnaccepted)...)
-	if err != nil || len(vs) != 1 || vs[0].Outcome != Accepted || vs[0].Memory.Trust != UserObserved {
+	if err != nil || len(vs) != 2 || vs[1].Outcome != Accepted || vs[1].Memory.Path != "a.md" || vs[1].Memory.Trust != UserObserved {
 		t.Fatalf("control: adopting: %+v, %v", vs, err)
 	}
 	if text := snapshotText(t, r); !strings.Contains(text, "Tuesdays") {
@@ -537,8 +537,9 @@ func TestG12_ZeroHandles(t *testing.T) {
 	for _, r := range []*Room{nil, {}} {
 		_, err := r.Propose(ctx, Candidate{Path: "a.md", Text: "A.\n"})
 		_, err2 := r.Session(ctx, "x", UserObserved)
-		if !errors.Is(err, fs.ErrClosed) || !errors.Is(err2, fs.ErrClosed) || r.Head() != "" || r.Close() != nil {
-			t.Errorf("a zero room: %v, %v", err, err2)
+		_, err3 := r.Head()
+		if !errors.Is(err, fs.ErrClosed) || !errors.Is(err2, fs.ErrClosed) || !errors.Is(err3, fs.ErrClosed) || r.Close() != nil {
+			t.Errorf("a zero room: %v, %v, %v", err, err2, err3)
 		}
 		for _, err := range r.List(ctx) {
 			if !errors.Is(err, fs.ErrClosed) {

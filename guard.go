@@ -38,6 +38,7 @@ type Ruling struct {
 	Text    string   // for the model, when Run is false
 	IsError bool     // Text is a refusal: mark the tool result as an error
 	Verdict *Verdict // for the host, where the call proposed something
+	Err     error    // for the host: the fault behind a refusal; nil when it was a decision
 }
 
 // The names of our own tools.
@@ -192,18 +193,20 @@ func (g *Guard) Propose(ctx context.Context, cs ...Candidate) ([]Verdict, error)
 	}
 	vs, err := g.session.room.propose(ctx, g.author(), cs)
 	if g.main && err == nil {
-		g.session.noteWrite(vs)
+		g.session.noteWrite(g.turn, vs)
 	}
 	return vs, err
 }
 
-// noteWrite remembers that the main agent stored something, so that the next
-// extraction is not needed.
-func (s *Session) noteWrite(vs []Verdict) {
+// noteWrite remembers that the main agent stored something in a turn, so that this turn
+// need not be extracted.
+func (s *Session) noteWrite(turn int, vs []Verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range vs {
-		s.wrote = s.wrote || v.Outcome == Accepted
+		if v.Outcome == Accepted {
+			s.wrote = max(s.wrote, turn)
+		}
 	}
 }
 
@@ -240,11 +243,13 @@ func (g *Guard) memory(ctx context.Context, args map[string]any, alias bool) Rul
 
 // faulted answers a fault without a word of the host's about it.
 func faulted(err error) Ruling {
+	r := denied("the memory could not be reached; nothing is known to have changed")
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return denied("the call was cancelled; nothing was written")
+		r = denied("the call was cancelled; nothing was written")
 	case errors.Is(err, fs.ErrPermission):
-		return denied("the memory can not be written now")
+		r = denied("the memory can not be written now")
 	}
-	return denied("the memory could not be reached; nothing is known to have changed")
+	r.Err = err
+	return r
 }

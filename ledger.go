@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 
 	"github.com/memoryroom/scribe/internal/journal"
@@ -56,9 +55,12 @@ func (r *Room) sync() error {
 // syncLocked is sync with r.mu held. mend says that the room's lock is held too, so
 // that a torn tail is a crash's and not a write in progress; it returns its offset.
 func (r *Room) syncLocked(mend bool) (torn int64, err error) {
-	if r.local == nil {
+	if r.local == nil || !r.local.ok { // not ours yet: another process may have made it so
 		if err := r.readLocal(); err != nil {
 			return -1, err
+		}
+		if r.local != nil && r.local.ok && r.ledger.size > 0 {
+			r.ledger = ledger{state: new(journal.State)} // what was read without authority is read again
 		}
 	}
 	size, err := r.disk.LibStat(auditName)
@@ -175,6 +177,9 @@ func (r *Room) afterLock(ctx context.Context) error {
 		if err := r.append(journal.Row{Change: journal.Change{Op: journal.OpFormat}}); err != nil {
 			return err
 		}
+		if err := r.recordWaivers(ctx); err != nil {
+			return err
+		}
 	} else if r.opts.Key == nil && (fresh || moved) {
 		if err := r.append(journal.Row{Change: journal.Change{Op: journal.OpAnchor}}); err != nil {
 			return err
@@ -205,7 +210,7 @@ func (r *Room) writeLocal() error {
 		return err
 	}
 	l := &local{dir: id, key: make([]byte, keySize), ok: true}
-	rand.Read(l.key) // never fails (crypto/rand)
+	rand.Read(l.key) // never fails (crypto/rand). Never the old key: whoever sent the room may know it
 	data, err := json.Marshal(localFile{Dir: l.dir, Key: hex.EncodeToString(l.key)})
 	if err != nil {
 		return err
@@ -289,10 +294,6 @@ func (r *Room) eachRow(ctx context.Context, fn func(journal.Row) bool) error {
 
 // recordWaivers audits what the operator turned off, once for each change of it.
 func (r *Room) recordWaivers(ctx context.Context) error {
-	names := slices.Sorted(maps.Keys(r.opts.Waive))
-	if len(names) == 0 {
-		return nil
-	}
 	known := map[string]string{}
 	err := r.eachRow(ctx, func(row journal.Row) bool {
 		if row.Op == journal.OpWaive {
@@ -304,8 +305,8 @@ func (r *Room) recordWaivers(ctx context.Context) error {
 		return err
 	}
 	var rows []journal.Row
-	for _, name := range names {
-		if known[name] != r.opts.Waive[name] {
+	for _, name := range []string{waiveDirective, waiveUnaccepted} {
+		if known[name] != r.opts.Waive[name] { // given, changed or taken away
 			rows = append(rows, journal.Row{
 				Change:   journal.Change{Op: journal.OpWaive, Key: name},
 				Decision: journal.Decision{By: "operator", Reason: r.opts.Waive[name]},

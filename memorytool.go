@@ -102,8 +102,8 @@ func (t memoryCall) standing(ctx context.Context, p relpath.Path) (s standing, r
 		r := t.missing()
 		return s, &r, nil
 	case errors.As(err, &refusal):
-		r := t.refusedPath("path", t.name, err)
-		return s, &r, nil
+		r, err := t.refusedPath(ctx, "path", t.name, err)
+		return s, &r, err
 	case err != nil:
 		return s, nil, err
 	}
@@ -114,17 +114,34 @@ func (t memoryCall) standing(ctx context.Context, p relpath.Path) (s standing, r
 	return s, nil, nil
 }
 
-func (t memoryCall) refusedPath(field, name string, err error) Ruling {
-	f := pathFinding(field, name, err)
-	v := Verdict{Findings: []Finding{f}}
-	return Ruling{Text: "Error: " + f.Message + "; " + f.Fix, IsError: true, Verdict: &v}
+// refusedPath answers for a name that is refused. What was to write goes through
+// admission, which refuses it too and puts that on record.
+func (t memoryCall) refusedPath(ctx context.Context, field, name string, err error) (Ruling, error) {
+	c := Candidate{Path: t.name}
+	switch t.cmd.Name {
+	case memtool.CmdView:
+		f := pathFinding(field, name, err)
+		v := Verdict{Findings: []Finding{f}}
+		return Ruling{Text: "Error: " + f.Message + "; " + f.Fix, IsError: true, Verdict: &v}, nil
+	case memtool.CmdCreate, memtool.CmdInsert:
+		c.Text = t.cmd.Text
+	case memtool.CmdStrReplace:
+		c.Old, c.New = t.cmd.Old, t.cmd.New
+	case memtool.CmdDelete:
+		c.Remove = true
+	case memtool.CmdRename:
+		if c.To = name; field == "path" {
+			c.To, _, _ = strings.Cut(strings.TrimPrefix(t.cmd.To, memtool.Root+"/"), "\x00")
+		}
+	}
+	return t.propose(ctx, c, "")
 }
 
 // notAFile answers for a name that no memory can have: it may name a directory.
 func (t memoryCall) notAFile(ctx context.Context, parse error) (Ruling, error) {
 	d, err := relpath.ParseDir(strings.TrimSuffix(t.name, "/"))
 	if err != nil {
-		return t.refusedPath("path", t.name, parse), nil
+		return t.refusedPath(ctx, "path", t.name, parse)
 	}
 	if t.room().disk.IsDir(d) {
 		return t.onDirectory(ctx, d.String())
@@ -132,11 +149,11 @@ func (t memoryCall) notAFile(ctx context.Context, parse error) (Ruling, error) {
 	if t.cmd.Name == memtool.CmdView {
 		e := t.room().disk.Probe(d)
 		if refusal := (*rootfs.Refusal)(nil); errors.As(e, &refusal) && refusal.Rule != "path.not-a-directory" {
-			return t.refusedPath("path", t.name, e), nil
+			return t.refusedPath(ctx, "path", t.name, e)
 		}
 		return t.missing(), nil
 	}
-	return t.refusedPath("path", t.name, parse), nil
+	return t.refusedPath(ctx, "path", t.name, parse)
 }
 
 // onDirectory answers for the name of a directory: it can be listed and no more.
@@ -323,13 +340,13 @@ func (t memoryCall) rename(ctx context.Context, alias bool) (Ruling, error) {
 		if d, derr := relpath.ParseDir(to); derr == nil && t.room().disk.IsDir(d) {
 			return Ruling{Text: memtool.DestinationExists(toPath), IsError: true}, nil
 		}
-		return t.refusedPath("to", to, err), nil
+		return t.refusedPath(ctx, "to", to, err)
 	}
 	if _, err := t.room().disk.Read(dest, maxMemory); err == nil || t.room().disk.IsDir(dest) {
 		return Ruling{Text: memtool.DestinationExists(toPath), IsError: true}, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		if refusal := (*rootfs.Refusal)(nil); errors.As(err, &refusal) {
-			return t.refusedPath("to", to, err), nil
+			return t.refusedPath(ctx, "to", to, err)
 		}
 		return Ruling{}, err
 	}

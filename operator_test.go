@@ -111,7 +111,7 @@ func TestAdoptExistingFolder(t *testing.T) {
 		t.Errorf("accepted before adoption: %v", paths(got))
 	}
 	waiting := listed(t, r, "unaccepted")
-	want := []string{"bom.md", "broken.md", "crlf.md", "deploy.md", "plain.md", "topics/nested.md"}
+	want := []string{"MEMORY.md", "bom.md", "broken.md", "crlf.md", "deploy.md", "plain.md", "topics/nested.md"}
 	if diff := cmp.Diff(want, paths(waiting)); diff != "" {
 		t.Errorf("unaccepted (-want +got):\n%s", diff)
 	}
@@ -119,6 +119,7 @@ func TestAdoptExistingFolder(t *testing.T) {
 		t.Errorf("foreign (-want +got):\n%s", diff)
 	}
 
+	waiting = slices.DeleteFunc(waiting, func(m Memory) bool { return m.Path == indexName })
 	vs, err := r.Adopt(ctx, 0, waiting...)
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,12 @@
 package scribe
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // prepare turns candidates into proposals: the names through the path gate, what
@@ -18,7 +20,7 @@ func (r *Room) prepare(w *world, who author, cs []Candidate) ([]*proposal, error
 			return nil, err
 		}
 		if p.names[0].ok() {
-			if p.was, err = r.standing(w.state, p.path()); err != nil {
+			if p.was, err = r.under(w, &p.names[0], "path", c.Path); err != nil {
 				return nil, err
 			}
 		}
@@ -27,7 +29,7 @@ func (r *Room) prepare(w *world, who author, cs []Candidate) ([]*proposal, error
 				return nil, err
 			}
 			if p.names[1].ok() {
-				if p.dest, err = r.standing(w.state, p.names[1].path); err != nil {
+				if p.dest, err = r.under(w, &p.names[1], "to", c.To); err != nil {
 					return nil, err
 				}
 			}
@@ -42,6 +44,17 @@ func (r *Room) prepare(w *world, who author, cs []Candidate) ([]*proposal, error
 		plan[i] = p
 	}
 	return plan, nil
+}
+
+// under reads what stands under a name that passed the gate. Where the disk will not
+// give it (too large, a link since), the name is refused after all.
+func (r *Room) under(w *world, o *pathOutcome, field, name string) (standing, error) {
+	s, err := r.standing(w.state, o.path)
+	if refusal := (*rootfs.Refusal)(nil); errors.As(err, &refusal) {
+		o.bad = append(o.bad, pathFinding(field, name, err))
+		return standing{}, nil
+	}
+	return s, err
 }
 
 // digestOf identifies what is proposed, whoever proposes it and whenever: that a text

@@ -1,11 +1,13 @@
 package scribe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/memoryroom/scribe/internal/journal"
@@ -40,75 +42,93 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	if err != nil {
 		return nil, err
 	}
-	prefixes, _, err := r.lineage(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	purge := journal.Row{Change: journal.Change{Op: journal.OpPurge, Path: path}, Decision: journal.Decision{By: "operator", Reason: reason}}
+	row := journal.Row{Change: journal.Change{Op: journal.OpPurge, Path: path}, Decision: journal.Decision{By: "operator", Reason: reason}}
 	if s.bytes != nil {
-		purge.Digest = r.digestOf(true, path, "", s.bytes)
+		row.Digest = r.digestOf(true, path, "", s.bytes)
 	}
-	rows := []journal.Row{purge}
-	var waiting []string
+	rows := []journal.Row{row}
+	var gone []string
 	for id, held := range journal.Sorted(w.state.Pending) {
 		if held.Path == path || held.To == path {
-			waiting = append(waiting, pendingName(id))
+			gone = append(gone, pendingName(id))
 			rows = append(rows, journal.Row{Change: journal.Change{Op: journal.OpRefuse, Path: held.Path}, Decision: journal.Decision{By: "operator", ID: id, Digest: held.Digest}})
 		}
 	}
-	if s.kind == absent && len(prefixes) == 0 && len(waiting) == 0 {
-		return nil, &fs.PathError{Op: "purge", Path: path, Err: fs.ErrNotExist}
+	if known, err := r.everStood(ctx, path); err != nil || !known && s.kind == absent && len(gone) == 0 {
+		return nil, cmp.Or(err, error(&fs.PathError{Op: "purge", Path: path, Err: fs.ErrNotExist}))
 	}
 	if err := r.append(rows...); err != nil {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if s.disk != nil && s.kind != active { // what lies there now is purged as well
+	if s.disk != nil {
 		away := tmpDir + "purge" + rootfs.TakenOut
 		if err := r.disk.Retire(p, s.disk, away); err != nil {
 			return nil, err
 		}
-		waiting = append(waiting, away)
+		gone = append(gone, away)
 	}
-	var left []Finding
-	for _, name := range waiting {
-		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			left = append(left, Finding{Rule: "purge.left", Outcome: Held, Field: name, Message: "a copy could not be removed", Fix: "remove the file by hand"})
-		}
-	}
-	if w, err = r.world(ctx); err != nil {
-		return left, err
-	}
-	more, err := r.erase(ctx, w, path)
+	done, err := r.purges(ctx)
 	if err != nil {
-		return append(left, more...), err
+		return nil, err
 	}
+	more, err := r.leftovers(done[len(done)-1:])
+	if err != nil {
+		return nil, err
+	}
+	if err := r.forgetSnapshots(done[len(done)-1].names); err != nil {
+		return nil, err
+	}
+	left := r.removeAll(append(gone, more...))
 	var b batch
 	b.unline(path)
-	return append(left, more...), r.writeIndex(&b)
+	return left, r.writeIndex(&b)
 }
 
-// lineage collects the texts that a memory ever had, under whatever names: the hash
-// prefixes that its versions are named by.
-func (r *Room) lineage(ctx context.Context, path string) (prefixes map[string]bool, names []string, err error) {
+// everStood reports whether the journal knows a text of that path.
+func (r *Room) everStood(ctx context.Context, path string) (known bool, err error) {
+	err = r.eachRow(ctx, func(row journal.Row) bool {
+		known = known || (row.Path == path || row.To == path) && row.New != ""
+		return !known
+	})
+	return known, err
+}
+
+// purge is what one purge was to erase: the texts that a memory had until then, under
+// whatever names.
+type purge struct {
+	seq   int64
+	path  string
+	names []string        // the path, and the names that the memory had before
+	texts map[string]bool // hash prefixes, as versions are named by them
+}
+
+// purges reads every purge from the journal. A memory's line of descent follows its
+// renames, and ends with its purge.
+func (r *Room) purges(ctx context.Context) (all []purge, err error) {
 	texts := map[string]map[string]bool{} // by the path that the memory has at that row
-	was := map[string][]string{}          // the names it had before
+	names := map[string][]string{}
 	err = r.eachRow(ctx, func(row journal.Row) bool {
 		at := row.Path
 		if opOfRow(row) == journal.OpRename && row.To != "" {
 			at = row.To
-			texts[at], was[at] = merge(texts[at], texts[row.Path]), append(was[at], append(was[row.Path], row.Path)...)
+			texts[at], names[at] = merge(texts[at], texts[row.Path]), append(names[at], append(names[row.Path], row.Path)...)
 			delete(texts, row.Path)
-			delete(was, row.Path)
+			delete(names, row.Path)
 		}
 		for _, hash := range []string{row.Old, row.New} {
 			if hash != "" && row.Op != journal.OpHold {
 				texts[at] = merge(texts[at], map[string]bool{hash[:12]: true})
 			}
 		}
+		if row.Op == journal.OpPurge && row.ID == "" {
+			all = append(all, purge{row.Seq, row.Path, append(names[row.Path], row.Path), texts[row.Path]})
+			delete(texts, row.Path)
+			delete(names, row.Path)
+		}
 		return true
 	})
-	return texts[path], append(was[path], path), err
+	return all, err
 }
 
 func merge(a, b map[string]bool) map[string]bool {
@@ -121,74 +141,103 @@ func merge(a, b map[string]bool) map[string]bool {
 	return a
 }
 
-// erase removes every file of the library that holds text of the memory at path, and
-// says which could not be removed.
-func (r *Room) erase(ctx context.Context, w *world, path string) (left []Finding, err error) {
-	prefixes, names, err := r.lineage(ctx, path)
-	if err != nil {
-		return nil, err
+// leftovers lists the library's files that hold text of purged memories. A version
+// that something which stands, is archived or was retired rests on stays with it.
+func (r *Room) leftovers(done []purge) (gone []string, err error) {
+	if len(done) == 0 {
+		return nil, nil
 	}
-	kept := map[string]bool{} // bytes that another memory has too stay with it
-	for other, acc := range w.state.Accepted {
-		if other != path {
-			kept[journal.VersionName(acc.Seq, acc.Hash)] = true
-		}
+	r.mu.Lock()
+	state := r.ledger.state
+	r.mu.Unlock()
+	kept := map[string]bool{}
+	for _, a := range state.Accepted {
+		kept[journal.VersionName(a.Seq, a.Hash)] = true
 	}
-	if _, stands := w.state.Accepted[path]; stands {
-		return nil, nil // there is a memory again, stored after the purge
+	for _, a := range state.Archived {
+		kept[journal.VersionName(a.Seq, a.Hash)] = true
 	}
-	var gone []string
+	for _, t := range state.Tombs {
+		kept[journal.VersionName(t.Seq, t.Hash)] = true
+	}
 	versions, err := r.disk.LibList("versions")
 	if err != nil {
 		return nil, err
-	}
-	for _, f := range versions {
-		if _, prefix, ok := journal.ParseVersionName("versions/" + f); ok && prefixes[prefix] && !kept["versions/"+f] {
-			gone = append(gone, "versions/"+f)
-		}
 	}
 	archived, err := r.disk.LibList("archive")
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range archived {
-		if _, at, ok := strings.Cut(f, "/"); ok && slices.Contains(names, at) && (at == path || w.state.Archived[at].Path == "") {
-			gone = append(gone, "archive/"+f)
+	for _, p := range done {
+		for _, f := range versions {
+			name := "versions/" + f
+			if seq, prefix, ok := journal.ParseVersionName(name); ok && seq <= p.seq && p.texts[prefix] && !kept[name] {
+				gone = append(gone, name)
+			}
+		}
+		for _, f := range archived {
+			row, at, _ := strings.Cut(f, "/")
+			if seq, err := strconv.ParseInt(row, 10, 64); err == nil && seq <= p.seq && slices.Contains(p.names, at) && state.Archived[at].Retired != seq {
+				gone = append(gone, "archive/"+f)
+			}
 		}
 	}
 	slices.Sort(gone)
-	if err := r.eraseFile(path, prefixes); err != nil {
-		return nil, err
-	}
-	for _, name := range gone {
+	return slices.Compact(gone), nil
+}
+
+// removeAll removes files of the library, and says which could not be removed.
+func (r *Room) removeAll(names []string) (left []Finding) {
+	for _, name := range names {
 		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			left = append(left, Finding{Rule: "purge.left", Outcome: Held, Field: name, Message: "a copy could not be removed", Fix: "remove the file by hand"})
 		}
 	}
-	return left, r.forgetSnapshots(path)
+	return left
 }
 
-// eraseFile takes a purged memory's own file away, where a crash left it. Other bytes
-// at that path are somebody's.
-func (r *Room) eraseFile(path string, prefixes map[string]bool) error {
-	p, err := relpath.Parse(path)
+// finishPurges ends what a crash cut short: the files that a purge left, and the
+// memory's own file where it still lies. It costs one reading of the journal.
+func (r *Room) finishPurges(ctx context.Context) error {
+	done, err := r.purges(ctx)
+	if err != nil || len(done) == 0 {
+		return err
+	}
+	gone, err := r.leftovers(done)
 	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	state := r.ledger.state
+	r.mu.Unlock()
+	var names []string
+	for _, d := range done {
+		p, err := relpath.Parse(d.path)
+		if _, stands := state.Accepted[d.path]; err != nil || stands {
+			continue
+		}
+		if disk, hash, err := r.lying(p); err == nil && disk != nil && d.texts[hash[:12]] {
+			away := tmpDir + "purge" + rootfs.TakenOut
+			if err := r.disk.Retire(p, disk, away); err != nil {
+				return ignoreChanged(err)
+			}
+			gone = append(gone, away)
+		}
+		names = append(names, d.names...)
+	}
+	if len(gone) == 0 {
 		return nil
 	}
-	disk, hash, err := r.lying(p)
-	if err != nil || disk == nil || !prefixes[hash[:12]] {
-		return nil
+	if err := r.forgetSnapshots(names); err != nil {
+		return err
 	}
-	away := tmpDir + "purge" + rootfs.TakenOut
-	if err := r.disk.Retire(p, disk, away); err != nil {
-		return ignoreChanged(err)
-	}
-	return r.disk.LibRemove(away)
+	r.removeAll(gone)
+	return nil
 }
 
-// forgetSnapshots drops the stored snapshots that show the memory: its description is
+// forgetSnapshots drops the stored snapshots that show one of the memories: its description is
 // text too. They are rendered anew when they are asked for.
-func (r *Room) forgetSnapshots(path string) error {
+func (r *Room) forgetSnapshots(paths []string) error {
 	r.mu.Lock()
 	var open []*Session
 	for _, s := range r.sessions {
@@ -197,7 +246,7 @@ func (r *Room) forgetSnapshots(path string) error {
 	r.mu.Unlock()
 	for _, s := range open {
 		s.mu.Lock()
-		s.state.forget(path)
+		s.state.forget(paths)
 		s.mu.Unlock()
 	}
 	names, err := r.disk.LibList("sessions")
@@ -207,7 +256,7 @@ func (r *Room) forgetSnapshots(path string) error {
 	for _, n := range names {
 		name := "sessions/" + n
 		st, err := r.readSession(name)
-		if err != nil || !st.forget(path) {
+		if err != nil || !st.forget(paths) {
 			continue
 		}
 		if err := r.writeSession(name, st); err != nil {

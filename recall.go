@@ -17,7 +17,7 @@ import (
 // Query asks for memories in words.
 type Query struct {
 	Text     string   // words, identifiers, dates; English and Chinese
-	Stages   []string // Room only: "active" (the default), "archived", "pending"
+	Stages   []string // Room only, as List has them; none: "active" and "changed"
 	Max      int      // hits; zero: 5, at most 20
 	MaxBytes int      // of all Hit.Text together; zero: 8,000
 }
@@ -26,7 +26,7 @@ type Query struct {
 type Hit struct {
 	Memory  Memory // without its text
 	Room    string // Options.Name of the room that holds it
-	Score   int64  // millionths; comparable within one answer only
+	Score   int64  // millionths; comparable within one room and answer only
 	Snippet string // the best window of the body, as it is stored
 	Text    string // the hit for a model: one line of our own, and the snippet quoted as data
 }
@@ -181,6 +181,11 @@ func (g *Guard) Recall(ctx context.Context, q Query) ([]Hit, error) {
 		if err != nil {
 			return nil, err
 		}
+		for i := range hits {
+			if r != g.session.room { // its paths mean nothing to the memory tool here
+				hits[i].Text = "- in the room " + r.opts.Name + ":\n  " + hits[i].Text
+			}
+		}
 		all = append(all, hits...)
 	}
 	slices.SortStableFunc(all, func(a, b Hit) int {
@@ -196,7 +201,17 @@ func (g *Guard) Recall(ctx context.Context, q Query) ([]Hit, error) {
 	if most <= 0 {
 		most = defHits
 	}
-	return all[:min(len(all), most, maxHits)], nil
+	all = all[:min(len(all), most, maxHits)]
+	budget := q.MaxBytes
+	if budget <= 0 {
+		budget = defHitBytes
+	}
+	for i, h := range all {
+		if budget -= len(h.Text); budget < 0 {
+			return all[:i], nil
+		}
+	}
+	return all, nil
 }
 
 // recall answers the recall tool.

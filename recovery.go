@@ -192,7 +192,7 @@ func (r *Room) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, purged := map[string]string{}, map[string]bool{} // paths by ID; paths
+	held := map[string]string{} // paths by ID
 	err = r.eachRow(ctx, func(row journal.Row) bool {
 		switch row.Op {
 		case journal.OpHold:
@@ -200,7 +200,6 @@ func (r *Room) tidy(ctx context.Context) error {
 		case journal.OpApprove, journal.OpRefuse, journal.OpWithdraw:
 			delete(held, row.ID)
 		case journal.OpPurge:
-			purged[row.Path] = true
 			maps.DeleteFunc(held, func(_, path string) bool { return path == row.Path })
 		}
 		return true
@@ -208,10 +207,8 @@ func (r *Room) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for path := range purged {
-		if _, err := r.erase(ctx, w, path); err != nil {
-			return err
-		}
+	if err := r.finishPurges(ctx); err != nil {
+		return err
 	}
 	names, err := r.disk.LibList("pending")
 	if err != nil {

@@ -282,18 +282,19 @@ func (r *Room) approve(b *batch, w *world, res Resolution, d journal.Decision, h
 	if p.was.diskHash() != h.Base {
 		return verdict(p.memory(w.now), stale(p)), nil
 	}
-	shown := map[string]bool{}
+	type reason struct{ rule, field, message string }
+	shown := map[reason]bool{}
 	for _, f := range h.Findings {
-		shown[f.Rule] = true
+		shown[reason{f.Rule, f.Field, f.Message}] = true
 	}
 	v := Verdict{Outcome: Accepted, Memory: p.memory(w.now), Notices: p.notices}
 	for _, f := range p.findings {
 		if f.Outcome == Held {
 			switch {
-			case shown[f.Rule]:
+			case f.Rule == "conflict.key": // one key, one truth: the other one has to go
+				f.Fix = "name in Supersedes what it takes the place of"
+			case shown[reason{f.Rule, f.Field, f.Message}]:
 				f.Outcome = Accepted
-			case f.Rule == "conflict.key":
-				f.Fix = "name what it supersedes"
 			}
 		}
 		v.Outcome = min(v.Outcome, f.Outcome)

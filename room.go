@@ -70,7 +70,8 @@ type Room struct {
 // With a room there, Open takes the lock, finishes what a crash left half done and
 // records what was changed outside. Where it can not write, it reads.
 //
-// A journal that was tampered with fails with an *fs.PathError that says so; a
+// Open waits up to 30 seconds for another process that is writing. A journal that was
+// tampered with fails with an *fs.PathError that says so; a
 // journal of a newer format opens read-only.
 func Open(dir string, opts *Options) (*Room, error) {
 	o, err := opts.settle()
@@ -112,8 +113,12 @@ func (r *Room) start() error {
 	if r.readOnly != "" {
 		return r.sync()
 	}
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), openWait)
+	defer cancel()
 	unlock, err := r.lock(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("another process held the room's lock for %v: %w", openWait, err)
+	}
 	if r.readOnly != "" { // a newer format: what can be read was read
 		return nil
 	}
@@ -129,6 +134,10 @@ func (r *Room) start() error {
 	}
 	return r.tidy(ctx)
 }
+
+// openWait is how long Open waits for another process to finish a write. Writes take
+// milliseconds; whoever holds the lock longer is stuck.
+const openWait = 30 * time.Second
 
 // Close releases the directory. Sessions and guards of the room fail afterwards.
 func (r *Room) Close() error {
@@ -241,7 +250,13 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if e.Rule() != "" || name == indexName {
+		if name == indexName {
+			if m := indexMemory(w); m.Stage == stageUnaccepted {
+				all = append(all, m)
+			}
+			return nil
+		}
+		if e.Rule() != "" {
 			return nil
 		}
 		p, foreign, err := relpath.ParseForeign(name)
@@ -257,8 +272,13 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 			return nil
 		}
 		s, err := r.standing(w.state, p)
-		if err != nil || s.kind == absent {
-			return nil // unreadable or gone since the walk: Check reports it
+		if err != nil {
+			// Too large, or not to be read: it is there, and nobody accepted it.
+			all = append(all, Memory{Path: name, Stage: stageUnaccepted, Findings: []Finding{refuse("check.unreadable", Held, "", "the file can not be read", "look at what lies there")}})
+			return nil
+		}
+		if s.kind == absent {
+			return nil // gone since the walk
 		}
 		seen[name] = true
 		all = append(all, s.memory(name))
@@ -296,6 +316,12 @@ func (r *Room) Read(ctx context.Context, path string) (Memory, error) {
 	if err != nil {
 		return Memory{}, err
 	}
+	if p.IsIndex() {
+		if w.index == nil {
+			return Memory{}, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+		}
+		return indexMemory(w), nil
+	}
 	if foreign {
 		data, err := r.disk.Read(p, maxMemory)
 		if err != nil {
@@ -314,14 +340,21 @@ func (r *Room) Read(ctx context.Context, path string) (Memory, error) {
 }
 
 // Head is the journal's head, "seq:hash". Kept elsewhere (a commit, a database), it
-// shows a truncated or rebuilt journal, which a hash chain by itself can not.
-func (r *Room) Head() string {
-	if r.usable() != nil || r.sync() != nil {
-		return ""
+// shows a truncated or rebuilt journal, which a hash chain by itself can not. It is ""
+// before the first change.
+func (r *Room) Head() (string, error) {
+	if err := r.usable(); err != nil {
+		return "", err
+	}
+	if err := r.sync(); err != nil {
+		return "", err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.ledger.head.String()
+	if r.ledger.size == 0 {
+		return "", nil
+	}
+	return r.ledger.head.String(), nil
 }
 
 // world reads what a judgement needs. Its state is never changed afterwards.
@@ -374,15 +407,20 @@ func (r *Room) lock(ctx context.Context) (func(), error) {
 	return unlock, nil
 }
 
-// keyed is a digest under this directory's own key, over the parts; "" before the
-// room exists. What it covers can not be found by trying.
+// keyed is a digest over the parts, under the host's key or else this directory's own;
+// "" before there is one. What it covers can not be found by trying, nor forged.
 func (r *Room) keyed(parts ...string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.local == nil {
-		return ""
+	key := r.opts.Key
+	if key == nil {
+		r.mu.Lock()
+		l := r.local
+		r.mu.Unlock()
+		if l == nil {
+			return ""
+		}
+		key = l.key
 	}
-	mac := hmac.New(sha256.New, r.local.key)
+	mac := hmac.New(sha256.New, key)
 	for _, p := range parts {
 		fmt.Fprintf(mac, "%d:%s", len(p), p)
 	}

@@ -177,3 +177,12 @@ func create(path, text string) map[string]any {
 func view(path string) map[string]any {
 	return map[string]any{"command": "view", "path": "/memories/" + path}
 }
+
+func headOf(t testing.TB, r *Room) string {
+	t.Helper()
+	head, err := r.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}

@@ -3,6 +3,7 @@ package scribe
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,13 +30,14 @@ type Session struct {
 	mu      sync.Mutex // guards what follows
 	state   sessionState
 	saved   bool  // the state is on the disk, or can not be
-	wrote   bool  // the main agent's guard stored something since the last extraction
+	wrote   int   // the last turn in which the main agent's guard stored something
 	ticket  int64 // number of the newest request to extract
 	running bool
 	idle    *sync.Cond // signalled when running ends; on mu
 }
 
-// sessionState is what of a session outlives the process: sessions/<keyed hash>.json.
+// sessionState is what of a session outlives the process: a line with a MAC and one of
+// JSON, in sessions/<keyed hash>.json.
 type sessionState struct {
 	Ceiling     string         `json:"ceiling"`          // name of the trust
 	Cursor      map[string]int `json:"cursor,omitempty"` // by the lowest trust of what was extracted: the last turn
@@ -149,9 +151,9 @@ func (st *sessionState) merge(o sessionState) {
 	}
 }
 
-// forget drops a snapshot that shows the memory, and reports whether there was one.
-func (st *sessionState) forget(path string) bool {
-	if st.Snapshot == nil || !slices.ContainsFunc(st.Snapshot.Shown, func(m Memory) bool { return m.Path == path }) {
+// forget drops a snapshot that shows one of the memories, and reports whether there was one.
+func (st *sessionState) forget(paths []string) bool {
+	if st.Snapshot == nil || !slices.ContainsFunc(st.Snapshot.Shown, func(m Memory) bool { return slices.Contains(paths, m.Path) }) {
 		return false
 	}
 	st.Snapshot = nil
@@ -173,7 +175,7 @@ const maxSessionFile = 1 << 20 // bytes: a snapshot, its manifest, and room for 
 func (r *Room) sessionName(id string) string {
 	key := r.keyed("session", id)
 	r.mu.Lock()
-	elsewhere := r.local != nil && !r.local.ok
+	elsewhere := r.opts.Key == nil && r.local != nil && !r.local.ok
 	r.mu.Unlock()
 	if key == "" || elsewhere {
 		return ""
@@ -206,18 +208,21 @@ func (r *Room) readSession(name string) (st sessionState, err error) {
 	if err != nil {
 		return sessionState{}, err
 	}
-	if json.Unmarshal(data, &st) != nil {
+	mac, body, _ := strings.Cut(string(data), "\n")
+	if !hmac.Equal([]byte(mac), []byte(r.keyed("state", name, body))) || json.Unmarshal([]byte(body), &st) != nil {
 		return sessionState{}, nil
 	}
 	return st, nil
 }
 
+// writeSession stores a state, under a MAC: a room that travels with a key brings no
+// forged snapshot along.
 func (r *Room) writeSession(name string, st sessionState) error {
-	data, err := json.Marshal(st)
+	body, err := json.Marshal(st)
 	if err != nil {
 		return err
 	}
-	return r.disk.LibReplace(name, data)
+	return r.disk.LibReplace(name, append([]byte(r.keyed("state", name, string(body))+"\n"), body...))
 }
 
 const sweptName = "sessions/swept" // names of forgotten sessions, a line each
@@ -260,6 +265,7 @@ func (s *Session) save(ctx context.Context, change func(*sessionState)) error {
 	change(&s.state)
 	s.state.Used = r.opts.Now().UTC()
 	state := s.state
+	state.Cursor = maps.Clone(state.Cursor)
 	s.mu.Unlock()
 	name := r.sessionName(s.id)
 	if !found {
@@ -294,8 +300,7 @@ func (r *Room) sweepSessions() error {
 		return nil
 	}
 	for name := range used {
-		var st sessionState
-		if data, err := r.disk.LibRead(name, maxSessionFile); err == nil && json.Unmarshal(data, &st) == nil {
+		if st, err := r.readSession(name); err == nil {
 			used[name] = st.Used // a damaged one is as good as oldest
 		}
 	}
@@ -355,7 +360,7 @@ func (s *Session) render(ctx context.Context) (Snapshot, error) {
 	rooms := append([]*Room{s.room}, s.also...)
 	for i, r := range rooms {
 		after := len(rooms) - 1 - i // each of them gets its frame at least
-		sn, err := r.render(ctx, bytes-after*frameBytes, lines-after*frameLines)
+		sn, err := r.render(ctx, bytes-after*frameBytes, lines-after*frameLines, i > 0)
 		if err != nil {
 			return Snapshot{}, err
 		}
@@ -377,13 +382,16 @@ func (s *Session) Observe(ctx context.Context, t Trust) error {
 		return fmt.Errorf("session: %w", fs.ErrClosed)
 	}
 	s.mu.Lock()
-	fell := t < s.state.ceiling()
-	s.state.lower(t)
+	if t < s.state.ceiling() {
+		s.state.lower(t)
+		s.saved = false
+	}
+	saved := s.saved
 	s.mu.Unlock()
-	if !fell {
+	if saved {
 		return nil
 	}
-	return s.save(ctx, func(st *sessionState) { st.lower(t) })
+	return s.stored(ctx) // again, where it failed before
 }
 
 // Ceiling is the session's trust ceiling as it is now.
@@ -418,8 +426,8 @@ func (s *Session) guard(p Policy, ceiling Trust, turn int, user []string) *Guard
 // extracted before at this trust ("cursor"), the session had its share ("ceiling"),
 // or a newer request came while this one waited ("superseded").
 //
-// One writer runs at a time and the newest request waits. The cursor moves only
-// when run returns nil. Cancelling ctx ends the wait; a run in flight is the
+// One writer of a process runs at a time and the newest request waits. The cursor moves
+// only when run returns nil; where two processes run one turn, it moves once. Cancelling ctx ends the wait; a run in flight is the
 // caller's to end.
 func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(context.Context, *Guard) error) (skip string, err error) {
 	if s == nil || s.room == nil {
@@ -434,8 +442,8 @@ func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(contex
 	if err := s.room.writable(); err != nil {
 		return "", err
 	}
-	if !t.Low.valid() || !t.Pasted.valid() {
-		return "", errors.New("extract: Low or Pasted is no trust")
+	if !t.Low.valid() || !t.Pasted.valid() || t.N < 1 {
+		return "", errors.New("extract: Low or Pasted is no trust, or N is below 1")
 	}
 	if skip, err := s.begin(ctx, t); skip != "" || err != nil {
 		return skip, err
@@ -485,10 +493,8 @@ func (s *Session) begin(ctx context.Context, t Turn) (skip string, err error) {
 	lim := s.room.opts.Limits
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	wrote := s.wrote
-	s.wrote = false
 	switch {
-	case t.Wrote || wrote:
+	case t.Wrote || t.N <= s.wrote:
 		return skipWrote, nil
 	case words(t.User) < lim.MinUserWords:
 		return skipWords, nil

@@ -14,12 +14,15 @@ import (
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
-// Record is one row of the audit journal. It carries no content.
+// Record is one row of the audit journal. It carries no content. It has more fields
+// than the house allows, because a row is read as a whole.
 type Record struct {
 	Seq      int64
 	Time     time.Time // UTC
-	Op       string    // "add", "replace", "edit", "remove", "rename", "adopt", "hold", "reject", "observe", ...
+	Op       string    // "add", "replace", "edit", "archive", "rename", "adopt", "hold", "approve", "reject", "observe", ...
 	Path     string
+	To       string // rename: the new path
+	ID       string // of the held candidate that it is about
 	By       string // "writer", "operator", or the name that the operator gave
 	Reason   string
 	Old, New string   // hex SHA-256 of the bytes before and after; "": nothing
@@ -48,7 +51,7 @@ func (r *Room) History(ctx context.Context, path string) iter.Seq2[Record, error
 		more := true
 		err := r.eachRow(ctx, func(row journal.Row) bool {
 			if path == "" || row.Path == path || row.To == path {
-				more = yield(Record{Seq: row.Seq, Time: row.Time, Op: row.Op, Path: row.Path, By: row.By, Reason: row.Reason, Old: row.Old, New: row.New, Rules: row.Rules}, nil)
+				more = yield(Record{Seq: row.Seq, Time: row.Time, Op: row.Op, Path: row.Path, To: row.To, ID: row.ID, By: row.By, Reason: row.Reason, Old: row.Old, New: row.New, Rules: row.Rules}, nil)
 			}
 			return more
 		})
@@ -83,11 +86,7 @@ func (r *Room) Rollback(ctx context.Context, seq int64, path string) (Verdict, e
 	if !ok {
 		return Verdict{}, &fs.PathError{Op: "rollback", Path: path, Err: fs.ErrNotExist}
 	}
-	data, err := r.version(acc.Seq, acc.Hash)
-	if err != nil {
-		return Verdict{}, err
-	}
-	return r.putBack(ctx, journal.OpRollback, path, data, parseTrust(acc.Trust), fmt.Sprintf("as of row %d", seq))
+	return r.putBack(ctx, journal.OpRollback, path, acc, fmt.Sprintf("as of row %d", seq))
 }
 
 // Check verifies the journal's chain, the versions behind it, and the index, and
