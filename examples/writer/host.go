@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/memoryroom/scribe"
 )
@@ -108,7 +111,11 @@ func (h *host) conclude(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h.rep.Pending = append(h.rep.Pending, m)
+		now, err := h.room.Read(ctx, m.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		h.rep.Pending = append(h.rep.Pending, pendingReport{m, newLines(now.Text, m.Text)})
 	}
 	for rec, err := range h.room.History(ctx, "") {
 		if err != nil {
@@ -121,6 +128,21 @@ func (h *host) conclude(ctx context.Context) error {
 	}
 	h.rep.Check, err = h.room.Check(ctx, false)
 	return err
+}
+
+// newLines gives the lines of text that old does not have.
+func newLines(old, text string) []string {
+	had := map[string]bool{}
+	for line := range strings.Lines(old) {
+		had[strings.TrimSpace(line)] = true
+	}
+	var out []string
+	for line := range strings.Lines(text) {
+		if t := strings.TrimSpace(line); t != "" && !had[t] {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // hostTools is what a coding agent would hand to its subagents.

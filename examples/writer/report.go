@@ -19,10 +19,16 @@ type report struct {
 	Frozen     bool // the session's snapshot did not change with what was written
 	Index      string
 	Snapshot   string // of the next conversation
-	Pending    []scribe.Memory
+	Pending    []pendingReport
 	Journal    []scribe.Record
 	Head       string
 	Check      []scribe.Finding
+}
+
+// pendingReport is a held candidate, with the lines that it would bring in.
+type pendingReport struct {
+	scribe.Memory
+	New []string
 }
 
 type turnReport struct {
@@ -182,7 +188,9 @@ func (r *report) outcome(p *printer) {
 				p.printf("      %s: %s\n", f.Rule, f.Message)
 			}
 		}
-		p.printf("      %s\n", clip(fmt.Sprintf("%q", m.Text), 100))
+		for _, line := range m.New {
+			p.printf("      + %s\n", clip(fmt.Sprintf("%q", line), 100))
+		}
 	}
 	if len(r.Pending) > 0 {
 		p.printf("  Decide with Room.Resolve: an approval is bound to the bytes that were shown.\n")
