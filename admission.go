@@ -22,7 +22,8 @@ import (
 //	rename           To is the new path
 //
 // Description, Type and Key are written as frontmatter; without them the file is
-// exactly the bytes of Text.
+// exactly the bytes of Text. (Five operations in one struct: a writer's proposal is one
+// value that can be logged, queued and decoded, so it has a field more than usual.)
 type Candidate struct {
 	Path        string // relative, slash-separated, ends in ".md"
 	Description string // one line for the index; "" leaves it to the first line of the body
@@ -321,15 +322,12 @@ func judgeBeside(p *proposal, before []*proposal) []Finding {
 	return fs
 }
 
-// touch reports whether a name of p is, resembles or contains a name of q.
+// touch reports whether a name of p is a name of q, or contains it, or resembles it
+// somewhere on the way.
 func touch(p, q *proposal) bool {
 	for _, a := range p.names {
 		for _, b := range q.names {
-			if a.path.IsZero() || b.path.IsZero() {
-				continue
-			}
-			x, y := lookPath(a.path)+"/", lookPath(b.path)+"/"
-			if strings.HasPrefix(x, y) || strings.HasPrefix(y, x) {
+			if !a.path.IsZero() && !b.path.IsZero() && meet(a.path.Segments(), b.path.Segments()) {
 				return true
 			}
 		}
@@ -337,13 +335,16 @@ func touch(p, q *proposal) bool {
 	return false
 }
 
-func lookPath(p relpath.Path) string {
-	segs := p.Segments()
-	keys := make([]string, len(segs))
-	for i, seg := range segs {
-		keys[i] = relpath.LookKey(seg)
+func meet(a, b []string) bool {
+	for i := range min(len(a), len(b)) {
+		switch {
+		case relpath.LookKey(a[i]) != relpath.LookKey(b[i]):
+			return false
+		case a[i] != b[i]:
+			return true // twins
+		}
 	}
-	return strings.Join(keys, "/")
+	return true // one is the other, or lies in it
 }
 
 // judgeTogether holds a plan as a whole against the hard limits.
@@ -442,9 +443,7 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 	}
 	for i, p := range plan {
 		v := &verdicts[i]
-		if row, ok := observed(w.state, p.names[0].shown(), p.was); ok && w.state.Accepted[p.names[0].shown()].Hash != "" {
-			b.note(row) // what an outside hand did there, before anything is built on it
-		}
+		b.outside(w.state, p.names[0].shown(), p.was)
 		v.Outcome, v.Findings, v.Notices = p.outcome(), p.findings, p.notices
 		row := journal.Row{
 			Change:   journal.Change{Path: p.names[0].shown(), Source: r.source(p.who)},

@@ -89,9 +89,9 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verd
 // adoptIndex accepts the operator's own lines of MEMORY.md. What is accepted is the
 // lines, not the file: the library's lines come and go.
 func (r *Room) adoptIndex(b *batch, w *world, data []byte, t Trust, seen []Memory) Verdict {
+	ours := hasLine(w.state)
 	lines := bytes.Join(userLines(data, func(path string) bool {
-		_, ok := w.state.Accepted[path]
-		return ok || slices.ContainsFunc(seen, func(m Memory) bool { return m.Path == path }) // adopted with it
+		return ours(path) || slices.ContainsFunc(seen, func(m Memory) bool { return m.Path == path }) // adopted with it
 	}), nil)
 	m := Memory{Path: indexName, Hash: journal.Sum(data), Stage: stageActive, Trust: t}
 	for _, hit := range hidden.Scan(string(lines)) {
@@ -124,5 +124,15 @@ func indexMemory(w *world) Memory {
 
 // ownLines is what of MEMORY.md is not the library's.
 func ownLines(state *journal.State, data []byte) []byte {
-	return bytes.Join(userLines(data, func(path string) bool { _, ok := state.Accepted[path]; return ok }), nil)
+	return bytes.Join(userLines(data, hasLine(state)), nil)
+}
+
+// hasLine says which paths' lines in MEMORY.md are the library's: those of memories,
+// and those that a memory which went has left behind.
+func hasLine(state *journal.State) func(path string) bool {
+	return func(path string) bool {
+		_, stands := state.Accepted[path]
+		_, stood := state.Tombs[path]
+		return stands || stood
+	}
 }

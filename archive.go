@@ -25,6 +25,7 @@ func (r *Room) retire(b *batch, w *world, path string, d journal.Decision) error
 	if s.kind == changed && len(secretsIn(string(s.disk), r.opts.Allow)) > 0 {
 		return verdict(Memory{Path: path}, outsideSecret(path)).Err()
 	}
+	b.outside(w.state, path, s)
 	row := journal.Row{Change: journal.Change{Op: journal.OpArchive, Path: path, Old: journal.Sum(s.disk), Key: s.acc.Key}, Decision: d}
 	b.moves = append(b.moves, move{row: b.note(row), path: p, old: s.disk, archive: true})
 	b.unline(path)
@@ -114,6 +115,7 @@ func (r *Room) putBack(ctx context.Context, op, path string, then journal.Accept
 	}
 	row.Old = p.was.diskHash()
 	var b batch
+	b.outside(w.state, path, p.was)
 	b.moves = append(b.moves, move{row: b.note(row), path: p.path(), put: data, old: p.was.disk})
 	b.line(path, metaOf(path, data), t, w.now)
 	if op == journal.OpRestore {

@@ -17,7 +17,7 @@ const nearCap = 80
 func judgeCaps(p *proposal, w *world) []Finding {
 	lim := w.opts.Limits
 	var fs []Finding
-	if n := len(p.text.whole); p.writes() && n > lim.Memory {
+	if n := len(mirror(p, "000000000000:turn-000000000", w.now)); p.op != journal.OpArchive && n > lim.Memory { // as it would be stored
 		fs = append(fs, refuse("cap.memory-bytes", Rejected, "text", fmt.Sprintf("the memory would have %d bytes; the limit is %d", n, lim.Memory), "split it into topics, or keep only what matters"))
 	}
 	if p.op == journal.OpAdd {
@@ -72,7 +72,6 @@ func pendingTrusts(w *world) iter.Seq[Trust] {
 
 // indexAfter is MEMORY.md as it would be with p in it.
 func (p *proposal) indexAfter(w *world) []byte {
-	known := func(path string) bool { _, ok := w.state.Accepted[path]; return ok }
 	drop := map[string]bool{}
 	var set []indexLine
 	if p.op == journal.OpArchive || p.op == journal.OpRename {
@@ -81,7 +80,7 @@ func (p *proposal) indexAfter(w *world) []byte {
 	if p.op != journal.OpArchive && p.trust >= UserObserved {
 		set = append(set, lineFor(p.target().String(), metaOf(p.target().String(), []byte(p.text.whole)), w.now))
 	}
-	return patchIndex(w.index, set, drop, known)
+	return patchIndex(w.index, set, drop, hasLine(w.state))
 }
 
 // indexNotices says what of the index is over, or near, its soft caps. candidates

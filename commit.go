@@ -48,6 +48,25 @@ type heldFile struct {
 	data []byte
 }
 
+// outside adds what an outside hand did to an accepted memory, before anything is built
+// on it. Under the waiver its bytes become the accepted ones, at user-observed.
+func (b *batch) outside(state *journal.State, path string, s standing) {
+	if s.waived {
+		row := journal.Row{
+			Change:   journal.Change{Op: journal.OpAdopt, Path: path, Old: state.Accepted[path].Hash, New: s.acc.Hash, Trust: s.acc.Trust, Key: metaOf(path, s.bytes).Key},
+			Decision: journal.Decision{By: "waiver"},
+		}
+		b.keep = append(b.keep, kept{b.note(row), s.bytes})
+		return
+	}
+	if _, ok := state.Accepted[path]; !ok {
+		return
+	}
+	if row, ok := observed(state, path, s); ok {
+		b.note(row)
+	}
+}
+
 // note adds a row that moves no bytes.
 func (b *batch) note(row journal.Row) int {
 	b.rows = append(b.rows, row)
@@ -139,9 +158,10 @@ func mirror(p *proposal, source string, now time.Time) []byte {
 // commit carries a batch out, under the room's lock:
 //
 //	1  the bytes to write, twice: as the version of the row that writes them, and as
-//	   a file in tmp that waits to be moved; each flushed, and tmp with them
+//	   a file in tmp that waits to be moved; and for each row that moves anything an
+//	   empty file in tmp, its mark. All of it flushed, and tmp with them
 //	2  the rows, as one write, flushed: from here on recovery finishes the change
-//	3  each file moved into place, comparing what it replaces
+//	3  each file moved into place, comparing what it replaces; then the marks go
 //	4  the index patched; it is derived, so failing here is a notice
 //
 // Each accepted text is kept as a version when it is accepted, not when it is
@@ -172,7 +192,13 @@ func (r *Room) commit(ctx context.Context, w *world, b *batch) error {
 		return err
 	}
 	if err := r.append(b.rows...); err != nil {
-		return err // whether the rows are there is not known, so nothing of theirs is removed
+		r.mu.Lock()
+		size := r.ledger.size
+		r.mu.Unlock()
+		if now, serr := r.disk.LibStat(auditName); serr == nil && now == size {
+			r.unstage(b, seq) // the rows are not there; else that is not known, and nothing is removed
+		}
+		return err
 	}
 	for i := range b.moves {
 		err := r.carry(b.moves[i], seq)
@@ -192,6 +218,7 @@ func (r *Room) commit(ctx context.Context, w *world, b *batch) error {
 		}
 		return err
 	}
+	r.unmark(b, seq)
 	for _, name := range b.gone {
 		_ = r.disk.LibRemove(name) // superfluous already; the next Open removes it
 	}
@@ -206,13 +233,18 @@ func (r *Room) poison() {
 	r.readOnly = "a write did not reach the disk for certain; close the room and open it again"
 }
 
-// inFlight is the name in tmp of a move while it is not done. The number is its row's.
-func (m move) inFlight(seq int64) string {
-	kind := "new"
-	if m.put == nil {
-		kind = "del"
+// waiting is the name in tmp of the bytes that a row puts, while they wait.
+func waiting(row int64) string { return fmt.Sprintf("%s%d.new", tmpDir, row) }
+
+// mark is the name in tmp that says that a row's moves may not be done.
+func mark(row int64) string { return fmt.Sprintf("%s%d.do", tmpDir, row) }
+
+// unmark says that every move of the batch is done. What is left is removed at the next
+// lock.
+func (r *Room) unmark(b *batch, seq int64) {
+	for _, m := range b.moves {
+		_ = r.disk.LibRemove(mark(seq + int64(m.row) + 1))
 	}
-	return fmt.Sprintf("%s%d.%s", tmpDir, seq+int64(m.row)+1, kind)
 }
 
 // archiveName is where a memory lies that the row of that number retired. With the
@@ -231,8 +263,13 @@ func (r *Room) stage(b *batch, seq int64) error {
 				return err
 			}
 		}
-		if err := r.disk.LibWriteNew(m.inFlight(seq), m.put); err != nil {
-			return err
+		if m.put != nil {
+			if err := r.disk.LibWriteNew(waiting(n), m.put); err != nil {
+				return err
+			}
+		}
+		if err := r.disk.LibWriteNew(mark(n), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err // a rename has two moves and one mark
 		}
 	}
 	for _, k := range b.keep {
@@ -253,11 +290,12 @@ func (r *Room) stage(b *batch, seq int64) error {
 // the one that led here; recovery removes what is left.
 func (r *Room) unstage(b *batch, seq int64) {
 	for _, m := range b.moves {
-		_ = r.disk.LibRemove(m.inFlight(seq))
 		if m.put != nil {
+			_ = r.disk.LibRemove(waiting(seq + int64(m.row) + 1))
 			_ = r.disk.LibRemove(journal.VersionName(seq+int64(m.row)+1, journal.Sum(m.put)))
 		}
 	}
+	r.unmark(b, seq)
 	for _, k := range b.keep {
 		_ = r.disk.LibRemove(journal.VersionName(seq+int64(k.row)+1, journal.Sum(k.data)))
 	}
@@ -275,15 +313,13 @@ func (r *Room) keep(seq int64, data []byte) error {
 	return err
 }
 
-// carry does one move. Its file in tmp goes with it.
+// carry does one move.
 func (r *Room) carry(m move, seq int64) error {
+	row := seq + int64(m.row) + 1
 	if m.put != nil {
-		return r.disk.Replace(m.inFlight(seq), m.path, m.old)
+		return r.disk.Replace(waiting(row), m.path, m.old)
 	}
-	if err := r.takeAway(m.path, m.old, seq+int64(m.row)+1, m.archive); err != nil {
-		return err
-	}
-	return r.disk.LibRemove(m.inFlight(seq))
+	return r.takeAway(m.path, m.old, row, m.archive)
 }
 
 // takeAway removes a memory's file from where models read, comparing it first.
@@ -291,20 +327,37 @@ func (r *Room) takeAway(p relpath.Path, old []byte, seq int64, archive bool) err
 	if archive {
 		return r.disk.Retire(p, old, archiveName(seq, p.String()))
 	}
-	away := fmt.Sprintf("%s%d%s", tmpDir, seq, rootfs.TakenOut)
+	away := fmt.Sprintf("%s%d.old", tmpDir, seq) // a copy, and no more than that
+	if err := r.disk.LibRemove(away); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := r.disk.Retire(p, old, away); err != nil {
 		return err
 	}
-	return r.disk.LibRemove(away)
+	_ = r.disk.LibRemove(away) // the versions have it; what is left is removed at the next lock
+	return nil
 }
 
-// takeBack undoes the moves before the one that failed, last first, and records that
-// the batch did not happen. What can not be moved back is left, as an outside
-// change: the versions hold both texts.
+// takeBack records that the batch did not happen, and undoes the moves before the one
+// that failed, last first. What can not be moved back is left, as an outside change:
+// the versions hold both texts. Where not even that can be recorded, the rows stand,
+// and what waits in tmp is finished when the room is opened again.
 func (r *Room) takeBack(b *batch, failed int, seq int64) error {
-	for _, m := range b.moves[failed:] {
-		_ = r.disk.LibRemove(m.inFlight(seq))
+	rows := make([]journal.Row, 0, len(b.rows))
+	for i := len(b.rows) - 1; i >= 0; i-- {
+		row := b.rows[i]
+		rows = append(rows, journal.Row{
+			Change:   journal.Change{Op: journal.OpAbort, Path: row.Path, To: row.To},
+			Decision: journal.Decision{Ref: seq + int64(i) + 1},
+		})
 	}
+	if err := r.append(rows...); err != nil {
+		return err
+	}
+	for _, m := range b.moves[failed:] {
+		_ = r.disk.LibRemove(waiting(seq + int64(m.row) + 1))
+	}
+	r.unmark(b, seq)
 	for i := failed - 1; i >= 0; i-- {
 		m, tmp := b.moves[i], fmt.Sprintf("%s%d.undo", tmpDir, i)
 		if m.old == nil {
@@ -320,15 +373,7 @@ func (r *Room) takeBack(b *batch, failed int, seq int64) error {
 			_ = r.disk.LibRemove(archiveName(seq+int64(m.row)+1, m.path.String()))
 		}
 	}
-	rows := make([]journal.Row, 0, len(b.rows))
-	for i := len(b.rows) - 1; i >= 0; i-- {
-		row := b.rows[i]
-		rows = append(rows, journal.Row{
-			Change:   journal.Change{Op: journal.OpAbort, Path: row.Path, To: row.To},
-			Decision: journal.Decision{Ref: seq + int64(i) + 1},
-		})
-	}
-	return r.append(rows...)
+	return nil
 }
 
 // readIndex reads MEMORY.md; nil when there is none.
@@ -359,7 +404,7 @@ func (r *Room) writeIndex(b *batch) error {
 	r.mu.Lock()
 	state := r.ledger.state
 	r.mu.Unlock()
-	known := func(path string) bool { _, ok := state.Accepted[path]; return ok }
+	known := hasLine(state)
 	err := error(rootfs.ErrChanged)
 	for range indexTries {
 		var cur []byte

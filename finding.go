@@ -1,5 +1,7 @@
 package scribe
 
+import "fmt"
+
 // Outcome is the decision of admission, and the weight of one finding. The zero
 // value rejects; of several findings the lowest outcome counts.
 type Outcome uint8
@@ -18,6 +20,22 @@ func (o Outcome) String() string {
 		return outcomeNames[o]
 	}
 	return "rejected"
+}
+
+// MarshalText gives the outcome's name.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText takes a name. One that it does not know is an error and leaves
+// Rejected.
+func (o *Outcome) UnmarshalText(name []byte) error {
+	*o = Rejected
+	for i, n := range outcomeNames {
+		if n == string(name) {
+			*o = Outcome(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("outcome: %.40q is none", name)
 }
 
 // Finding is one reason. Message and Fix are constants of ours plus, at most, a

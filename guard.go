@@ -218,7 +218,7 @@ func (g *Guard) memory(ctx context.Context, args map[string]any, alias bool) Rul
 	}
 	name, root, err := g.session.room.roomName(cmd.Path, alias)
 	if err != nil {
-		return denied(memtool.Bare(err.Error()))
+		return g.outside(ctx, cmd, err)
 	}
 	t := memoryCall{guard: g, cmd: cmd, name: name, path: memtool.Root}
 	if !root {
@@ -239,6 +239,24 @@ func (g *Guard) memory(ctx context.Context, args map[string]any, alias bool) Rul
 		return faulted(err)
 	}
 	return rule
+}
+
+// outside answers a path that is not one of the tool's. A call that was to write goes
+// through admission as well, under the name that it gave, so that it is on record.
+func (g *Guard) outside(ctx context.Context, cmd memtool.Command, why error) Ruling {
+	r := denied(memtool.Bare(why.Error()))
+	if cmd.Name == memtool.CmdView {
+		return r
+	}
+	vs, err := g.Propose(ctx, Candidate{Path: cmd.Path, To: cmd.To, Text: cmd.Text, Old: cmd.Old, New: cmd.New, Remove: cmd.Name == memtool.CmdDelete})
+	if err != nil {
+		return faulted(err)
+	}
+	if vs[0].Outcome != Rejected {
+		return denied("the path is not one of this tool's") // never reached: no such path parses
+	}
+	r.Verdict = &vs[0]
+	return r
 }
 
 // faulted answers a fault without a word of the host's about it.

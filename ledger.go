@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -93,6 +94,19 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 	case err != nil:
 		torn = -1
 	}
+	if n := incomplete(rows); n > 0 {
+		// An append of which the last rows are missing: it happens as a whole or not at all.
+		rows = rows[:len(rows)-n]
+		good = lineStart(data[from.size:from.size+int64(good)], n)
+		next = from.head
+		if len(rows) > 0 {
+			next = journal.Head{Seq: rows[len(rows)-1].Seq, Hash: rows[len(rows)-1].Hash}
+		}
+		if torn = -1; mend {
+			torn = from.size + int64(good)
+		}
+		err = errIncomplete
+	}
 	state := from.state.Clone()
 	for _, row := range rows {
 		if r.opts.Key == nil || row.Verified {
@@ -108,6 +122,31 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 		torn = -1
 	}
 	return torn, nil
+}
+
+// errIncomplete says that an append is not all there.
+var errIncomplete = errors.New("incomplete append")
+
+// incomplete counts the rows at the end that belong to an append whose last row is
+// missing.
+func incomplete(rows []journal.Row) int {
+	if len(rows) == 0 {
+		return 0
+	}
+	last := rows[len(rows)-1]
+	if last.Part == last.Parts {
+		return 0
+	}
+	return min(last.Part, len(rows))
+}
+
+// lineStart is where the last n lines of data begin.
+func lineStart(data []byte, n int) int {
+	at := len(data)
+	for range n {
+		at = bytes.LastIndexByte(data[:max(at-1, 0)], '\n') + 1
+	}
+	return at
 }
 
 // tampered is the error of a journal that no crash explains.

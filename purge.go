@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -57,32 +58,63 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	if known, err := r.everStood(ctx, path); err != nil || !known && s.kind == absent && len(gone) == 0 {
 		return nil, cmp.Or(err, error(&fs.PathError{Op: "purge", Path: path, Err: fs.ErrNotExist}))
 	}
+	r.mu.Lock()
+	seq := r.ledger.head.Seq + 1
+	r.mu.Unlock()
+	if err := r.disk.LibWriteNew(mark(seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := r.disk.SyncInFlight(); err != nil {
+		return nil, err
+	}
 	if err := r.append(rows...); err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx)
-	if s.disk != nil {
-		away := tmpDir + "purge" + rootfs.TakenOut
-		if err := r.disk.Retire(p, s.disk, away); err != nil {
-			return nil, err
-		}
-		gone = append(gone, away)
-	}
-	done, err := r.purges(ctx)
+	left, err := r.erase(context.WithoutCancel(ctx), seq, s.disk)
 	if err != nil {
-		return nil, err
+		return left, err
 	}
-	more, err := r.leftovers(done[len(done)-1:])
-	if err != nil {
-		return nil, err
-	}
-	if err := r.forgetSnapshots(done[len(done)-1].names); err != nil {
-		return nil, err
-	}
-	left := r.removeAll(append(gone, more...))
+	left = append(left, r.removeAll(gone)...)
 	var b batch
 	b.unline(path)
+	_ = r.disk.LibRemove(mark(seq)) // done; what is left is removed at the next lock
 	return left, r.writeIndex(&b)
+}
+
+// erase carries out the purge of that row: the memory's own file, where it holds one of
+// its texts or what the operator saw there, the files of the library, the snapshots.
+func (r *Room) erase(ctx context.Context, seq int64, saw []byte) (left []Finding, err error) {
+	p, err := r.purgeAt(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	file, err := relpath.Parse(p.path)
+	if err != nil {
+		return nil, err
+	}
+	disk, hash, err := r.lying(file)
+	if refusal := (*rootfs.Refusal)(nil); err != nil && !errors.As(err, &refusal) {
+		return nil, err
+	}
+	if disk != nil && (p.texts[hash[:12]] || bytes.Equal(disk, saw)) {
+		if err := r.takeAway(file, disk, seq, false); err != nil && !errors.Is(err, rootfs.ErrChanged) {
+			return nil, err
+		}
+	}
+	if now, _, err := r.lying(file); err == nil && now != nil {
+		left = append(left, Finding{Rule: "purge.left", Outcome: Held, Field: p.path, Message: "the file was saved meanwhile", Fix: "look at it, and purge it again"})
+	}
+	more, parked, err := r.leftovers(p)
+	if err != nil {
+		return left, err
+	}
+	if err := r.forgetSnapshots(p.names); err != nil {
+		return left, err
+	}
+	for _, name := range parked {
+		left = append(left, Finding{Rule: "purge.parked", Outcome: Held, Field: name, Message: "bytes from outside were kept here, of no memory that is known", Fix: "look at them, and remove the file by hand"})
+	}
+	return append(left, r.removeAll(more)...), nil
 }
 
 // everStood reports whether the journal knows a text of that path.
@@ -103,32 +135,33 @@ type purge struct {
 	texts map[string]bool // hash prefixes, as versions are named by them
 }
 
-// purges reads every purge from the journal. A memory's line of descent follows its
-// renames, and ends with its purge.
-func (r *Room) purges(ctx context.Context) (all []purge, err error) {
+// purgeAt reads from the journal what the purge of that row was to erase. A memory's
+// line of descent follows its renames, and ends with its purge.
+func (r *Room) purgeAt(ctx context.Context, seq int64) (p purge, err error) {
 	texts := map[string]map[string]bool{} // by the path that the memory has at that row
 	names := map[string][]string{}
 	err = r.eachRow(ctx, func(row journal.Row) bool {
+		if row.Seq == seq {
+			p = purge{seq, row.Path, append(names[row.Path], row.Path), texts[row.Path]}
+			return false
+		}
 		at := row.Path
 		if opOfRow(row) == journal.OpRename && row.To != "" {
 			at = row.To
 			texts[at], names[at] = merge(texts[at], texts[row.Path]), append(names[at], append(names[row.Path], row.Path)...)
-			delete(texts, row.Path)
-			delete(names, row.Path)
 		}
 		for _, hash := range []string{row.Old, row.New} {
 			if hash != "" && row.Op != journal.OpHold {
 				texts[at] = merge(texts[at], map[string]bool{hash[:12]: true})
 			}
 		}
-		if row.Op == journal.OpPurge && row.ID == "" {
-			all = append(all, purge{row.Seq, row.Path, append(names[row.Path], row.Path), texts[row.Path]})
+		if at != row.Path || row.Op == journal.OpPurge && row.ID == "" {
 			delete(texts, row.Path)
 			delete(names, row.Path)
 		}
 		return true
 	})
-	return all, err
+	return p, err
 }
 
 func merge(a, b map[string]bool) map[string]bool {
@@ -141,12 +174,10 @@ func merge(a, b map[string]bool) map[string]bool {
 	return a
 }
 
-// leftovers lists the library's files that hold text of purged memories. A version
-// that something which stands, is archived or was retired rests on stays with it.
-func (r *Room) leftovers(done []purge) (gone []string, err error) {
-	if len(done) == 0 {
-		return nil, nil
-	}
+// leftovers lists the library's files that hold text of a purged memory, and those that
+// hold bytes from outside of which nobody knows whose they are. A version that another
+// memory rests on stays with it.
+func (r *Room) leftovers(p purge) (gone, parked []string, err error) {
 	r.mu.Lock()
 	state := r.ledger.state
 	r.mu.Unlock()
@@ -157,33 +188,42 @@ func (r *Room) leftovers(done []purge) (gone []string, err error) {
 	for _, a := range state.Archived {
 		kept[journal.VersionName(a.Seq, a.Hash)] = true
 	}
-	for _, t := range state.Tombs {
-		kept[journal.VersionName(t.Seq, t.Hash)] = true
+	for path, t := range state.Tombs {
+		if !slices.Contains(p.names, path) {
+			kept[journal.VersionName(t.Seq, t.Hash)] = true
+		}
 	}
 	versions, err := r.disk.LibList("versions")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	for _, f := range versions {
+		name := "versions/" + f
+		seq, prefix, ok := journal.ParseVersionName(name)
+		switch {
+		case !ok && r.holds(name, p.texts), ok && seq <= p.seq && p.texts[prefix] && !kept[name]:
+			gone = append(gone, name)
+		case !ok:
+			parked = append(parked, name)
+		}
 	}
 	archived, err := r.disk.LibList("archive")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, p := range done {
-		for _, f := range versions {
-			name := "versions/" + f
-			if seq, prefix, ok := journal.ParseVersionName(name); ok && seq <= p.seq && p.texts[prefix] && !kept[name] {
-				gone = append(gone, name)
-			}
-		}
-		for _, f := range archived {
-			row, at, _ := strings.Cut(f, "/")
-			if seq, err := strconv.ParseInt(row, 10, 64); err == nil && seq <= p.seq && slices.Contains(p.names, at) && state.Archived[at].Retired != seq {
-				gone = append(gone, "archive/"+f)
-			}
+	for _, f := range archived {
+		row, at, _ := strings.Cut(f, "/")
+		if seq, err := strconv.ParseInt(row, 10, 64); err == nil && seq <= p.seq && slices.Contains(p.names, at) && state.Archived[at].Retired != seq {
+			gone = append(gone, "archive/"+f)
 		}
 	}
-	slices.Sort(gone)
-	return slices.Compact(gone), nil
+	return gone, parked, nil
+}
+
+// holds reports whether a library file has one of the texts.
+func (r *Room) holds(name string, texts map[string]bool) bool {
+	data, err := r.disk.LibRead(name, maxAudit)
+	return err == nil && texts[journal.Sum(data)[:12]]
 }
 
 // removeAll removes files of the library, and says which could not be removed.
@@ -194,45 +234,6 @@ func (r *Room) removeAll(names []string) (left []Finding) {
 		}
 	}
 	return left
-}
-
-// finishPurges ends what a crash cut short: the files that a purge left, and the
-// memory's own file where it still lies. It costs one reading of the journal.
-func (r *Room) finishPurges(ctx context.Context) error {
-	done, err := r.purges(ctx)
-	if err != nil || len(done) == 0 {
-		return err
-	}
-	gone, err := r.leftovers(done)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	state := r.ledger.state
-	r.mu.Unlock()
-	var names []string
-	for _, d := range done {
-		p, err := relpath.Parse(d.path)
-		if _, stands := state.Accepted[d.path]; err != nil || stands {
-			continue
-		}
-		if disk, hash, err := r.lying(p); err == nil && disk != nil && d.texts[hash[:12]] {
-			away := tmpDir + "purge" + rootfs.TakenOut
-			if err := r.disk.Retire(p, disk, away); err != nil {
-				return ignoreChanged(err)
-			}
-			gone = append(gone, away)
-		}
-		names = append(names, d.names...)
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	if err := r.forgetSnapshots(names); err != nil {
-		return err
-	}
-	r.removeAll(gone)
-	return nil
 }
 
 // forgetSnapshots drops the stored snapshots that show one of the memories: its description is

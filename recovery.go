@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,14 +14,19 @@ import (
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
-// finishInFlight rolls forward what a crash left between the journal and the disk.
-// Each move leaves a file named after its row in tmp until its bytes are in place;
-// the journal says what that row was to do, the versions hold the bytes. Only a row
-// that still is the last word on its path is finished, and only where the disk holds
-// what the row was to replace: anything else there is somebody's edit and stays.
+// finishInFlight rolls forward what a crash left between the journal and the disk. A
+// row's mark stays in tmp until its moves are done; the journal says what the row was to
+// do, the versions hold the bytes. Only a row that still is the last word on its path is
+// finished, and only where the disk holds what the row was to replace: anything else
+// there is somebody's edit and stays.
 func (r *Room) finishInFlight(ctx context.Context) error {
 	names, err := r.disk.LibList(strings.TrimSuffix(tmpDir, "/"))
 	if err != nil || len(names) == 0 {
+		return err
+	}
+	// What a killed process left can be read, and may be in the page cache only: it has to
+	// be on the disk before anything is built on it.
+	if err := r.disk.SyncLib(); err != nil {
 		return err
 	}
 	rows, known := map[int64]journal.Row{}, map[string]bool{}
@@ -34,21 +38,37 @@ func (r *Room) finishInFlight(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(names, func(a, b string) int { // a rename writes before it takes away
-		return boolCompare(strings.HasSuffix(a, ".del"), strings.HasSuffix(b, ".del"))
-	})
 	r.mu.Lock()
 	state := r.ledger.state
 	r.mu.Unlock()
 	for _, name := range names {
-		base, kind, _ := strings.Cut(name, ".")
-		seq, err := strconv.ParseInt(base, 10, 64)
-		row, ok := rows[seq]
-		if ok = err == nil && ok; ok && lastWord(state, row) {
-			if err := r.rollForward(row, kind, tmpDir+name); err != nil {
+		// What went through tmp can leave its name behind: a second name of a file that has
+		// its place, which nothing would read then.
+		if !strings.Contains(name, ".") && tmpDir+name != indexTmp || strings.HasSuffix(name, rootfs.TakenOut) {
+			if err := r.clearInFlight(name, false, known); err != nil {
 				return err
 			}
 		}
+	}
+	for _, name := range names {
+		row, ok := rows[rowOf(name)]
+		switch {
+		case !ok || tmpDir+name != mark(row.Seq):
+		case row.Op == journal.OpPurge:
+			if _, err := r.erase(ctx, row.Seq, nil); err != nil {
+				return err
+			}
+		case lastWord(state, row):
+			if err := r.rollForward(row); err != nil {
+				return err
+			}
+		}
+	}
+	if names, err = r.disk.LibList(strings.TrimSuffix(tmpDir, "/")); err != nil {
+		return err
+	}
+	for _, name := range names {
+		_, ok := rows[rowOf(name)]
 		if err := r.clearInFlight(name, ok, known); err != nil {
 			return err
 		}
@@ -56,14 +76,14 @@ func (r *Room) finishInFlight(ctx context.Context) error {
 	return nil
 }
 
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
+// rowOf is the row that a name in tmp begins with; 0 for none.
+func rowOf(name string) int64 {
+	base, _, _ := strings.Cut(name, ".")
+	seq, err := strconv.ParseInt(base, 10, 64)
+	if err != nil {
 		return 0
-	case b:
-		return -1
 	}
-	return 1
+	return seq
 }
 
 // opOfRow is what a row does to bytes: an approval does what the candidate was to do.
@@ -88,46 +108,68 @@ func lastWord(state *journal.State, row journal.Row) bool {
 	return state.Accepted[row.Path].Seq == row.Seq
 }
 
-// rollForward finishes one half of one row.
-func (r *Room) rollForward(row journal.Row, kind, tmp string) error {
-	rename := opOfRow(row) == journal.OpRename
+// rollForward finishes a row: what it puts first, then what it takes away.
+func (r *Room) rollForward(row journal.Row) error {
 	source, err := relpath.Parse(row.Path)
 	if err != nil {
 		return nil
 	}
-	target, want := source, row.Old
-	if rename {
-		if target, err = relpath.Parse(row.To); err != nil {
+	switch opOfRow(row) {
+	case journal.OpArchive:
+		return r.finishTaking(row, source, true)
+	case journal.OpRename:
+		target, err := relpath.Parse(row.To)
+		if err != nil {
 			return nil
 		}
-		want = ""
+		if err := r.finishPutting(row, target, ""); err != nil {
+			return err
+		}
+		if _, there, err := r.lying(target); err != nil || there != row.New {
+			return nil // the other half did not happen: nothing is taken away
+		}
+		return r.finishTaking(row, source, false)
 	}
-	switch kind {
-	case "new":
-		disk, hash, err := r.lying(target)
-		if err != nil || hash != want {
-			return nil
-		}
-		if data, err := r.disk.LibRead(tmp, maxMemory); err != nil || journal.Sum(data) != row.New {
-			if data, err = r.version(row.Seq, row.New); err != nil {
-				return nil // Check names it
-			}
-			if err := r.disk.LibReplace(tmp, data); err != nil {
-				return err
-			}
-		}
-		return ignoreChanged(r.disk.Replace(tmp, target, disk))
-	case "del":
-		disk, hash, err := r.lying(source)
-		if err != nil || disk == nil || hash != row.Old {
-			return nil
-		}
-		if rename {
-			if _, there, err := r.lying(target); err != nil || there != row.New {
-				return nil // the other half did not happen: nothing is taken away
-			}
-		}
-		return ignoreChanged(r.takeAway(source, disk, row.Seq, !rename))
+	return r.finishPutting(row, source, row.Old)
+}
+
+// finishPutting puts a row's bytes at p where the bytes of hash old lie ("": nothing).
+func (r *Room) finishPutting(row journal.Row, p relpath.Path, old string) error {
+	disk, hash, err := r.lying(p)
+	if err != nil || hash != old {
+		return nil
+	}
+	data, err := r.version(row.Seq, row.New)
+	if err != nil {
+		return nil // Check names it
+	}
+	if err := r.disk.LibReplace(waiting(row.Seq), data); err != nil {
+		return err
+	}
+	return ignoreChanged(r.disk.Replace(waiting(row.Seq), p, disk))
+}
+
+// finishTaking takes p away where the row's old bytes still lie there.
+func (r *Room) finishTaking(row journal.Row, p relpath.Path, archive bool) error {
+	disk, hash, err := r.lying(p)
+	if err != nil || disk != nil && hash != row.Old {
+		return nil
+	}
+	if disk != nil {
+		return ignoreChanged(r.takeAway(p, disk, row.Seq, archive))
+	}
+	r.mu.Lock()
+	kept, ok := r.ledger.state.Archived[row.Path]
+	r.mu.Unlock()
+	if !archive || !ok || kept.Retired != row.Seq {
+		return nil
+	}
+	data, err := r.version(kept.Seq, kept.Hash) // it went, and its copy in the archive did not come
+	if err != nil {
+		return nil
+	}
+	if err := r.disk.LibWriteNew(archiveName(row.Seq, row.Path), data); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
 	}
 	return nil
 }
@@ -162,7 +204,8 @@ func (r *Room) clearInFlight(name string, hasRow bool, known map[string]bool) er
 		if err == nil && !known[journal.Sum(data)] && !(tmpDir+name == indexTmp && r.onlyOurLines(data)) {
 			err = r.disk.LibWriteNew("versions/outside-"+journal.Sum(data)[:12]+".md", data)
 		}
-		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+		refusal := (*rootfs.Refusal)(nil) // a second name of a file that has its place by now
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &refusal) {
 			return err
 		}
 	}
@@ -207,9 +250,6 @@ func (r *Room) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.finishPurges(ctx); err != nil {
-		return err
-	}
 	names, err := r.disk.LibList("pending")
 	if err != nil {
 		return err
@@ -220,6 +260,20 @@ func (r *Room) tidy(ctx context.Context) error {
 			if err := r.disk.LibRemove("pending/" + name); err != nil {
 				return err
 			}
+		}
+	}
+	archived, err := r.disk.LibList("archive")
+	if err != nil {
+		return err
+	}
+	for _, name := range archived {
+		row, path, _ := strings.Cut(name, "/")
+		seq, err := strconv.ParseInt(row, 10, 64)
+		if err != nil || seq <= w.state.Epoch || w.state.Archived[path].Retired == seq {
+			continue // retired, or retired elsewhere: then it is not ours to judge
+		}
+		if err := r.disk.LibRemove("archive/" + name); err != nil { // it came back, or never went
+			return err
 		}
 	}
 	if len(acceptedPaths(w.state)) == 0 {
@@ -238,7 +292,7 @@ func (r *Room) observeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rows []journal.Row
+	var b batch
 	for _, path := range acceptedPaths(w.state) {
 		p, err := relpath.Parse(path)
 		if err != nil {
@@ -248,11 +302,9 @@ func (r *Room) observeAll(ctx context.Context) error {
 		if err != nil {
 			continue // unreadable: Check reports it
 		}
-		if row, ok := observed(w.state, path, s); ok {
-			rows = append(rows, row)
-		}
+		b.outside(w.state, path, s)
 	}
-	return r.append(rows...)
+	return r.commit(ctx, w, &b)
 }
 
 // observed is the row for what an outside hand did to an accepted memory, unless it

@@ -24,8 +24,8 @@ type Resolution struct {
 	By, Reason string   // for the audit
 }
 
-// heldHeader is the first line of a pending file. An empty line and the complete
-// text follow it.
+// heldHeader is the first line of a pending file: everything that an approval needs
+// besides the complete text, which follows after an empty line.
 type heldHeader struct {
 	ID   string `json:"id"`
 	Op   string `json:"op"`

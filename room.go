@@ -215,6 +215,43 @@ func (r *Room) list(ctx context.Context, stages []string) ([]Memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.listIn(ctx, w, stages)
+}
+
+// listIn lists what the room held in that state. Where the journal moved on while the
+// files were read it begins anew: a reader takes no lock, and would see files of a later
+// state.
+func (r *Room) listIn(ctx context.Context, w *world, stages []string) ([]Memory, error) {
+	for range readTries {
+		all, err := r.listOnce(ctx, w, stages)
+		if err != nil {
+			return nil, err
+		}
+		now, err := r.world(ctx)
+		if err != nil || now.state.Seq == w.state.Seq {
+			return all, err
+		}
+		*w = *now
+	}
+	if r.writable() == nil && r.disk.HasLibrary() { // somebody writes without pause: they have to wait
+		unlock, err := r.disk.Lock(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		now, err := r.world(ctx)
+		if err != nil {
+			return nil, err
+		}
+		*w = *now
+	}
+	return r.listOnce(ctx, w, stages)
+}
+
+// readTries is how often a reader begins anew before it takes the lock.
+const readTries = 3
+
+func (r *Room) listOnce(ctx context.Context, w *world, stages []string) ([]Memory, error) {
 	want := func(s string) bool { return slices.Contains(stages, s) }
 	var all []Memory
 	if want(stageActive) || want(stageChanged) || want(stageUnaccepted) || want(stageForeign) {
@@ -303,6 +340,20 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 		}
 	}
 	return all, nil
+}
+
+// visible lists the accepted memories that a reader of that ceiling may be shown in
+// a listing, by path and with their text, and how many there are besides.
+func (r *Room) visible(ctx context.Context, ceiling Trust) (ms []Memory, rest int, err error) {
+	all, err := r.list(ctx, nil)
+	for _, m := range all {
+		if m.Trust < ceiling {
+			rest++
+			continue
+		}
+		ms = append(ms, m)
+	}
+	return ms, rest, err
 }
 
 // Read gives one memory by its path: the accepted bytes where there are any, else
@@ -456,6 +507,8 @@ type standing struct {
 	bytes []byte           // what counts: the accepted bytes, or the unaccepted ones
 	disk  []byte           // what lies on the disk; nil: nothing
 	tomb  *journal.Tomb    // what was freed here; nil: nothing
+
+	waived bool // active by a waiver: these bytes were never accepted by a row
 }
 
 // trust of what stands there; unaccepted bytes have none.
@@ -510,6 +563,11 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 	var refusal *rootfs.Refusal
 	disk, err := r.disk.Read(p, maxMemory)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && accepted:
+		if data, ok := r.underWay(p, acc); ok {
+			s.kind, s.acc, s.disk, s.bytes = active, acc, data, data
+		}
+		return s, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return s, nil
 	case accepted && errors.As(err, &refusal):
@@ -522,6 +580,9 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 	}
 	s.disk = disk
 	if !accepted {
+		if s.tomb != nil && r.inFlight(s.tomb.Freed) {
+			return standing{tomb: s.tomb}, nil // another writer is about to take it away
+		}
 		s.kind, s.bytes = unaccepted, disk
 		return s, nil
 	}
@@ -530,14 +591,43 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 		s.kind, s.bytes = active, disk
 		return s, nil
 	}
+	if again, ok := r.underWay(p, acc); ok {
+		s.kind, s.disk, s.bytes = active, again, again
+		return s, nil
+	}
 	if r.waived(waiveUnaccepted) && len(secretsIn(string(disk), r.opts.Allow)) == 0 {
-		s.kind, s.bytes = active, disk
+		s.kind, s.bytes, s.waived = active, disk, true
 		s.acc.Hash, s.acc.Trust = journal.Sum(disk), min(parseTrust(acc.Trust), UserObserved).String()
 		return s, nil
 	}
 	s.kind = changed
 	s.bytes, err = r.version(acc.Seq, acc.Hash)
 	return s, err
+}
+
+// underWay tells a write in progress from an outside change, for readers, who take no
+// lock: the row is there before the file is. It gives the accepted bytes when the file
+// has them by now, or is about to.
+func (r *Room) underWay(p relpath.Path, acc journal.Accepted) ([]byte, bool) {
+	if r.inFlight(acc.Seq) || r.anyInFlight() {
+		data, err := r.version(acc.Seq, acc.Hash)
+		return data, err == nil
+	}
+	data, hash, err := r.lying(p)
+	return data, err == nil && hash == acc.Hash
+}
+
+// anyInFlight reports whether a writer is between its rows and its files. (A rename that
+// changes no byte leaves the memory with an older row's number.)
+func (r *Room) anyInFlight() bool {
+	names, err := r.disk.LibList(strings.TrimSuffix(tmpDir, "/"))
+	return err == nil && slices.ContainsFunc(names, func(n string) bool { return tmpDir+n == mark(rowOf(n)) })
+}
+
+// inFlight reports whether a move of that row is still to be done.
+func (r *Room) inFlight(row int64) bool {
+	_, err := r.disk.LibStat(mark(row))
+	return err == nil
 }
 
 func (r *Room) waived(property string) bool { return r.opts.Waive[property] != "" }

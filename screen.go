@@ -431,7 +431,7 @@ func judgeDirective(p *proposal, w *world) []Finding {
 			for _, hit := range directive.Scan(s) {
 				out := Finding{
 					Rule: hit.Rule, Outcome: p.weigh(hit.Tier, w), Field: f.name, Offset: hit.Offset, Length: hit.Length,
-					Message: directiveMessage(hit.Tier), Fix: "state what is true, and leave what to do about it to the reader",
+					Message: directiveMessage(hit), Fix: "state what is true, and leave what to do about it to the reader",
 				}
 				if i > 0 || f.name == "path" || f.name == "to" {
 					out.Offset, out.Length = 0, 0 // the words are not where the field's bytes are
@@ -458,14 +458,32 @@ func (p *proposal) weigh(t directive.Tier, w *world) Outcome {
 	return Accepted
 }
 
-func directiveMessage(t directive.Tier) string {
-	switch {
-	case t >= directive.Strong:
-		return "this reads as an instruction to an agent"
-	case t >= directive.Weak:
-		return "this may be read as an instruction to an agent"
+// directiveMessage says what a shape does. Rules that are not in the table share a
+// sentence, so that a new one never goes without.
+func directiveMessage(hit directive.Finding) string {
+	words := map[string]string{
+		"override":       "it sets earlier instructions aside",
+		"persona":        "it gives the agent another self",
+		"concealment":    "something is to be kept from the user",
+		"exfiltration":   "data is to go to an address",
+		"prompt-leak":    "the agent is to give its own instructions away",
+		"trigger-action": "what a user says is tied to what the agent then does",
+		"persistence":    "it lays down what is to be done from now on",
+		"privilege":      "somebody is given rights",
+		"bypass-control": "an approval or a check is taken away",
+		"memory-write":   "the agent's memory or instructions are to be changed",
+		"redirect":       "something is pointed to another place",
+		"promotion":      "a product or source becomes the answer",
+		"authority":      "it borrows authority, or an agreement",
+		"role-tag":       "it holds a chat template's marks",
+		"payload":        "it holds a command or markup that acts",
+		"pair":           "several weak signs of an instruction stand together",
+		"convention":     "it orders something, and its source is of low trust",
 	}
-	return "this is a convention from a source of low trust"
+	if w, ok := words[strings.TrimPrefix(hit.Rule, "directive.")]; ok {
+		return w
+	}
+	return "this reads as an instruction to an agent"
 }
 
 // pathWords is a path as the words that a reader sees in it.

@@ -2,9 +2,7 @@ package scribe
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/journal"
-	"github.com/memoryroom/scribe/internal/relpath"
 )
 
 // Snapshot is plain frozen data: what of one or more rooms goes into a system
@@ -48,7 +45,7 @@ func (r *Room) render(ctx context.Context, budget, lines int, beside bool) (Snap
 	if err != nil {
 		return Snapshot{}, err
 	}
-	all, err := r.list(ctx, []string{stageActive, stageChanged, stageUnaccepted})
+	all, err := r.listIn(ctx, w, []string{stageActive, stageChanged, stageUnaccepted})
 	if err != nil {
 		return Snapshot{}, err
 	}
@@ -267,32 +264,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// visible lists the accepted memories that a reader of that ceiling may be shown in
-// a listing, by path and without text, and how many there are besides.
-func (r *Room) visible(ctx context.Context, ceiling Trust) (ms []Memory, hiddenCount int, err error) {
-	w, err := r.world(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, path := range acceptedPaths(w.state) {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		p, err := relpath.Parse(path)
-		if err != nil {
-			continue
-		}
-		s, err := r.standing(w.state, p)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) || err == nil && s.kind == absent:
-			continue
-		case err != nil || s.trust() < ceiling:
-			hiddenCount++
-			continue
-		}
-		ms = append(ms, s.memory(path))
-	}
-	return ms, hiddenCount, nil
 }

@@ -24,6 +24,18 @@ func (t Trust) String() string {
 	return fmt.Sprintf("Trust(%d)", uint8(t))
 }
 
+// MarshalText gives the name, as files and the journal have it.
+func (t Trust) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText takes a name. One that it does not know is an error and leaves the
+// lowest trust.
+func (t *Trust) UnmarshalText(name []byte) error {
+	if *t = parseTrust(string(name)); t.String() != string(name) {
+		return fmt.Errorf("trust: %.40q is none", name)
+	}
+	return nil
+}
+
 func (t Trust) valid() bool { return int(t) < len(trustNames) }
 
 // parseTrust is the inverse of String. A name that it does not know is the

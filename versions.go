@@ -152,7 +152,7 @@ func (r *Room) rebuiltIndex(w *world) []byte {
 			b.unline(path)
 		}
 	}
-	return patchIndex(w.index, b.set, b.drop, func(path string) bool { _, ok := w.state.Accepted[path]; return ok })
+	return patchIndex(w.index, b.set, b.drop, hasLine(w.state))
 }
 
 func (r *Room) repairIndex(ctx context.Context) error {

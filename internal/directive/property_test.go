@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -134,10 +133,10 @@ func TestTokensAreBounded(t *testing.T) {
 	})
 }
 
-// Inputs made to be slow: the whole set takes well under a second.
+// Inputs made to be slow: linear work takes a second or two, quadratic work longer than
+// any test may run.
 func TestHostileInputs(t *testing.T) {
-	const size = 64 << 10
-	start := time.Now()
+	const size = 256 << 10
 	for _, unit := range []string{
 		"a", "a ", "a.", "a-", "a@", "http://", "://", "<", "[", "[](http", "[x](http://h/?", "ignore ", "ignore previous ", "you your ai ", "忽略", "忽", "所有之前的", "시스템 ", "ignoreignore",
 		"qwertyuiopasdfg ", "\n", "\n- ", ".", "' ", "’", "i g n o r e ", "<|im_start|>", "the user asks ", "\xff", "e\u0301", "system: ", "%20", "\\n",
@@ -145,9 +144,6 @@ func TestHostileInputs(t *testing.T) {
 		text := strings.Repeat(unit, size/len(unit))
 		checkFindings(t, text, Scan(text))
 		Relevant(text, text)
-	}
-	if d := time.Since(start); d > 20*time.Second {
-		t.Errorf("%v for 64 KiB each", d)
 	}
 }
 

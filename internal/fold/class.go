@@ -1,7 +1,5 @@
 package fold
 
-import "unicode/utf8"
-
 // A Class is what the rules ask of one code point, found in one search.
 type Class uint16
 
@@ -26,39 +24,17 @@ const Latin Alphabet = 1
 
 // ClassOf returns the class of r.
 func ClassOf(r rune) Class {
-	switch {
-	case r < utf8.RuneSelf:
-		return classASCII(r)
-	case common(r) && r != 0x4E36 && r != 0x4E3F:
-		return classVisible | classWord | classComposed | classCompat | classKey
+	if i := uint32(r) >> 5; i < uint32(len(classStarts)) {
+		return classKinds[classBlocks[uint32(classStarts[i])<<5|uint32(r)&31]]
 	}
-	lo, hi := 0, len(classes)
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		switch c := &classes[m]; {
-		case r < c.lo:
-			hi = m
-		case r > c.hi:
-			lo = m + 1
-		default:
-			return c.class
-		}
-	}
-	return 0
+	return farClass(r)
 }
 
-func classASCII(r rune) Class {
-	switch {
-	case 'a' <= r && r <= 'z':
-		return Class(Latin) | classVisible | classWord | classComposed | classCompat | classKey
-	case 'A' <= r && r <= 'Z':
-		return Class(Latin) | classVisible | classWord | classComposed | classCompat
-	case '0' <= r && r <= '9':
-		return classVisible | classWord | classComposed | classCompat | classKey
-	case 0x20 < r && r < 0x7F:
-		return classVisible | classComposed | classCompat | classKey
-	case r >= 0:
-		return classComposed | classCompat | classKey
+func farClass(r rune) Class {
+	for _, c := range farClasses {
+		if c.lo <= r && r <= c.hi {
+			return c.class
+		}
 	}
 	return 0
 }
@@ -92,3 +68,8 @@ func (c Class) ownKey() bool { return c&classKey != 0 }
 
 // looks: the rune is in the table of confusables, or is the dot above.
 func (c Class) looks() bool { return c&classLook != 0 }
+
+// Stable reports that the rune, lower-case ASCII apart from capitals, is the same in
+// every view: a text of ASCII and such runes has its own lower case as [Key] and as
+// [Skeleton].
+func (c Class) Stable() bool { return c&(classKey|classLook) == classKey }

@@ -33,15 +33,87 @@ func Key(s string) string {
 }
 
 func key(s string) string {
-	own, simple := true, true
+	own := true
 	for _, r := range s {
-		c := ClassOf(r)
-		if !c.ownKey() {
-			own, simple = false, simple && c.folds()
+		if !ClassOf(r).ownKey() {
+			own = false
+			break
 		}
 	}
 	if own {
 		return s
+	}
+	var buf [128]byte
+	if b, _, ok := inertKey(buf[:0], s); ok {
+		return string(b)
+	}
+	return slowKey(s)
+}
+
+// inertKey appends the [Key] of a text in which nothing composes or reorders: all
+// that its runes decompose and fold to is inert (see Class.folds), so each may be
+// taken alone. It gives up at the first that is not, with ok false. seen is the
+// classes of all runes, before and after, taken together.
+func inertKey(b []byte, s string) (key []byte, seen Class, ok bool) {
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			b, i = append(b, lower(c)), i+1
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		class := ClassOf(r)
+		seen |= class
+		start := len(b)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return nil, 0, false
+		case class.ownKey():
+			b, i = append(b, s[i:i+n]...), i+n
+			continue
+		case class.folds():
+			b = appendFoldedRune(b, r)
+		case 0xFF01 <= r && r <= 0xFF5E: // fullwidth forms
+			b = append(b, lower(byte(r-0xFF01+'!')))
+		case class.Visible() || !Ignorable(r):
+			d := norm.NFKC.PropertiesString(s[i:]).Decomposition()
+			if len(d) == 0 || !inert(d, &seen) {
+				return nil, 0, false
+			}
+			for k := 0; k < len(d); {
+				q, w := utf8.DecodeRune(d[k:])
+				b, k = appendFoldedRune(b, q), k+w
+			}
+		}
+		if !inert(b[start:], &seen) {
+			return nil, 0, false
+		}
+		i += n
+	}
+	return b, seen, true
+}
+
+// inert reports whether all runes of b are, and adds their classes to seen.
+func inert(b []byte, seen *Class) bool {
+	for i := 0; i < len(b); {
+		if b[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(b[i:])
+		class := ClassOf(r)
+		if !class.folds() {
+			return false
+		}
+		*seen |= class
+		i += n
+	}
+	return true
+}
+
+func slowKey(s string) string {
+	simple := true
+	for _, r := range s {
+		simple = simple && ClassOf(r).folds()
 	}
 	if !simple {
 		s = dropIgnorable(s)
@@ -74,11 +146,15 @@ func appendFolded(b []byte, s string, i int) ([]byte, int) {
 	if r == utf8.RuneError && n == 1 {
 		return append(b, c), i + 1
 	}
+	return appendFoldedRune(b, r), i + n
+}
+
+func appendFoldedRune(b []byte, r rune) []byte {
 	one, many := foldRune(r)
 	if many != "" {
-		return append(b, many...), i + n
+		return append(b, many...)
 	}
-	return utf8.AppendRune(b, one), i + n
+	return utf8.AppendRune(b, one)
 }
 
 // foldRune returns the full case folding of an NFKC rune: one rune, or many when
@@ -113,7 +189,19 @@ func Skeleton(s string) string {
 
 // Views returns Key(s) and Skeleton(s) for little more than the cost of one.
 func Views(s string) (key, skeleton string) {
-	key = Key(s)
+	var buf [128]byte
+	b, seen, ok := inertKey(buf[:0], s)
+	switch {
+	case !ok:
+		key = slowKey(s)
+	case string(b) == s:
+		key = s
+	default:
+		key = string(b)
+	}
+	if ok && !seen.looks() {
+		return key, key
+	}
 	if m := mapConfusable(s); m != s {
 		return key, settle(Key(m))
 	}

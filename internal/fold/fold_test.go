@@ -338,7 +338,7 @@ func TestTablesSorted(t *testing.T) {
 	if !slices.IsSortedFunc(confusables[:], func(a, b runeToString) int { return int(a.r - b.r) }) ||
 		!slices.IsSortedFunc(foldStrings[:], func(a, b runeToString) int { return int(a.r - b.r) }) ||
 		!slices.IsSortedFunc(foldRanges[:], func(a, b caseRange) int { return int(a.lo - b.hi) }) ||
-		!slices.IsSortedFunc(classes[:], func(a, b classRange) int { return int(a.lo - b.hi) }) {
+		!slices.IsSortedFunc(farClasses[:], func(a, b classRange) int { return int(a.lo - b.hi) }) {
 		t.Error("a table that is searched by bisection is not sorted, or overlaps")
 	}
 	for _, c := range confusables {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -378,17 +377,14 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// TestAdversarialInput bounds the work on inputs that make every rule start over.
+// TestAdversarialInput runs inputs that make every rule start over: linear work takes a
+// second, quadratic work longer than any test may run.
 func TestAdversarialInput(t *testing.T) {
-	const size = 64 << 10
+	const size = 256 << 10
 	for _, unit := range []string{"\u200b", "a\u200b", "\u200b\u200c", "\u202ea", "\u200e", "a\u00ad", "pe\u0435", "\U000E0061", "%41%42%43", "a.", "a b ", b64(sentence) + " ", "\U0001D41A", "\\x41", "gur naq lbh ", "y0u ", "\u3164", "👩\u200d"} {
 		text := strings.Repeat(unit, size/len(unit))
-		start := time.Now()
 		wellFormed(t, text, Scan(text))
 		Strip(text)
-		if d := time.Since(start); d > 3*time.Second {
-			t.Errorf("64 KiB of %+q took %v", unit, d)
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -388,7 +387,7 @@ func TestHostile(t *testing.T) {
 		}
 		return strings.Repeat(s, size/len(s))
 	}
-	start := time.Now()
+	// Linear work takes a second or two; quadratic, longer than any test may run.
 	for name, body := range map[string]string{
 		"letters":  long("a"),
 		"capitals": long("aB"),
@@ -415,10 +414,6 @@ func TestHostile(t *testing.T) {
 		if len(x.terms) > maxDocTokens {
 			t.Errorf("%s: %d terms", name, len(x.terms))
 		}
-	}
-	// Linear work takes a second or two on a slow machine; quadratic, hours.
-	if d := time.Since(start); d > 30*time.Second {
-		t.Errorf("took %v", d)
 	}
 }
 

@@ -70,6 +70,9 @@ func Insert(path, text string, line int, ins string) (out string, err error) {
 		return "", &Error{BadLine, badLine(line, n)}
 	}
 	at := 0
+	if strings.HasPrefix(text, bom) {
+		at = len(bom) // a byte order mark is no text: it stays the first thing in the file
+	}
 	for range line {
 		i := strings.IndexByte(text[at:], '\n')
 		if i < 0 {
@@ -79,11 +82,13 @@ func Insert(path, text string, line int, ins string) (out string, err error) {
 		at += i + 1
 	}
 	end := ""
-	if at > 0 && text[at-1] != '\n' {
+	if at > 0 && text[at-1] != '\n' && text[:at] != bom {
 		end = "\n"
 	}
 	return text[:at] + end + strings.TrimSuffix(ins, "\n") + "\n" + text[at:], nil
 }
+
+const bom = "\uFEFF"
 
 // lineCount is the number of lines that hold something or are ended: "1\n2\n" and
 // "1\n2" have two, "" has none.

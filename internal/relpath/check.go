@@ -39,8 +39,15 @@ func (c *checker) policy(rule, seg string, r rune) *Refusal {
 	return &Refusal{Rule: rule, Segment: seg, Rune: r, Policy: true}
 }
 
-// check is the order of the rules.
 func (c *checker) check() *Refusal {
+	if quick(c.name, c.leaf) {
+		return nil
+	}
+	return c.rules()
+}
+
+// rules is the order of the rules.
+func (c *checker) rules() *Refusal {
 	s := c.name
 	if s == "" {
 		return c.hard(ruleEmpty, "", 0)
@@ -63,7 +70,8 @@ func (c *checker) check() *Refusal {
 	if r := c.segments(c.rawSegment); r != nil || ascii {
 		return r
 	}
-	if r := c.runes(); r != nil {
+	stable, r := c.runes()
+	if r != nil || stable {
 		return r
 	}
 	return c.views()
@@ -264,26 +272,14 @@ func (c *checker) leafName(seg string) *Refusal {
 	return nil
 }
 
-// listed checks a view of the segment seg against the lists of names. No denied
-// name ends in .md, and every instruction file does.
+// listed checks a view of the segment seg against the lists of names.
 func (c *checker) listed(view, seg string) *Refusal {
-	if device(view) {
-		return c.hard(ruleDevice, seg, 0)
-	}
-	if strings.HasSuffix(view, ".md") {
-		switch {
-		case instruction(view):
-			return c.policy(ruleInstruction, seg, 0)
-		case looksInstruction(view):
-			return c.policy(ruleLookAlike, seg, 0)
-		}
-		return nil
-	}
+	rule := listing(view)
 	switch {
-	case denied(view):
-		return c.hard(ruleSensitive, seg, 0)
-	case looksDenied(view):
-		return c.hard(ruleLookAlike, seg, 0)
+	case rule == "":
+		return nil
+	case rule != ruleDevice && strings.HasSuffix(view, ".md"):
+		return c.policy(rule, seg, 0)
 	}
-	return nil
+	return c.hard(rule, seg, 0)
 }

@@ -49,6 +49,7 @@ type fataler interface {
 // checkParse asserts what holds for every name, and returns whether it is allowed.
 func checkParse(t fataler, name string) bool {
 	t.Helper()
+	checkShortcuts(t, name)
 	p, err := Parse(name)
 	p2, err2 := Parse(name)
 	if p != p2 || !reflect.DeepEqual(err, err2) {

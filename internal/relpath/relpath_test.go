@@ -2,7 +2,6 @@ package relpath
 
 import (
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -441,49 +440,5 @@ func TestKeys(t *testing.T) {
 		if SegmentKey(p[0]) == SegmentKey(p[1]) || LookKey(p[0]) == LookKey(p[1]) {
 			t.Errorf("%+q and %+q collide", p[0], p[1])
 		}
-	}
-}
-
-var benchNames = []struct{ text, name string }{
-	{"ascii", "topics/2026/deployment-notes.md"},
-	{"cjk", "会议记录/项目计划-2026.md"},
-	{"kana", "設定メモ/データベース設計.md"},
-	{"accented", "données/résumé-à-jour.md"},
-	{"cyrillic", "проекты/заметки.md"},
-	{"vietnamese", "tiếng-Việt/ghi-chú.md"},
-	{"devanagari", "योजना/साप्ताहिक.md"},
-}
-
-func TestAllocs(t *testing.T) {
-	limit := map[string]float64{"ascii": 0, "cjk": 0, "kana": 0, "accented": 0}
-	for _, n := range benchNames {
-		want, strict := limit[n.text]
-		if !strict {
-			want = 4
-		}
-		if got := testing.AllocsPerRun(100, func() { _, _ = Parse(n.name) }); got > want {
-			t.Errorf("%s: %v allocations, want at most %v", n.text, got, want)
-		}
-	}
-}
-
-func BenchmarkParse(b *testing.B) {
-	for _, n := range benchNames {
-		b.Run("check=relpath/text="+n.text, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Parse(n.name); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run("check=islocal/text="+n.text, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if !filepath.IsLocal(n.name) {
-					b.Fatal("not local")
-				}
-			}
-		})
 	}
 }

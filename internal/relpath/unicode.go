@@ -9,32 +9,38 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// runes checks what is beyond ASCII in the name as it was given (rule 5).
-func (c *checker) runes() *Refusal {
+// runes checks what is beyond ASCII in the name as it was given (rule 5), and
+// reports whether the name is the same in every view, ASCII capitals apart: then
+// rule 6 has nothing to add to rule 4.
+func (c *checker) runes() (stable bool, ref *Refusal) {
 	var w word
 	composed := true
+	stable = true
 	for i, r := range c.name {
 		class := fold.ClassOf(r)
-		composed = composed && class.Composed()
 		if r >= utf8.RuneSelf {
-			if ref := c.visible(i, r, class); ref != nil {
-				return ref
+			composed = composed && class.Composed()
+			stable = stable && class.Stable()
+			if !class.Visible() || !class.Stable() || !class.Word() { // a letter like any
+				if ref := c.visible(i, r, class); ref != nil {
+					return false, ref
+				}
 			}
 		}
 		switch rule := w.next(r, class); rule {
 		case "":
 		case ruleMixedScript:
 			if ref := c.policy(rule, segmentAt(c.name, i), r); ref != nil {
-				return ref
+				return false, ref
 			}
 		default:
-			return c.hard(rule, segmentAt(c.name, i), r)
+			return false, c.hard(rule, segmentAt(c.name, i), r)
 		}
 	}
 	if composed {
-		return nil
+		return stable, nil
 	}
-	return c.nfc()
+	return stable, c.nfc()
 }
 
 // visible checks that a rune shows something and is no separator's look-alike.
@@ -270,11 +276,11 @@ func (c *checker) keyView(seg, key string) *Refusal {
 // lookView judges the skeleton of a segment: what a reader may take it for.
 // Device names do not count: what only looks like one is none.
 func (c *checker) lookView(seg, look string) *Refusal {
-	switch {
-	case denied(look) || looksDenied(look):
-		return c.hard(ruleLookAlike, seg, 0)
-	case instruction(look) || looksInstruction(look):
+	switch rule := namelist(look); {
+	case rule != "" && strings.HasSuffix(look, ".md"):
 		return c.policy(ruleLookAlike, seg, 0)
+	case rule != "":
+		return c.hard(ruleLookAlike, seg, 0)
 	case dotLike(seg, look):
 		first, _ := utf8.DecodeRuneInString(seg)
 		return c.hard(ruleLookAlike, seg, first)

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -129,21 +128,17 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// TestAdversarialInput bounds the work on inputs that make every rule start over. The
-// bound is a hundred times what they take.
+// TestAdversarialInput runs inputs that make every rule start over: linear work takes a
+// second, quadratic work longer than any test may run.
 func TestAdversarialInput(t *testing.T) {
-	const size = 64 << 10
+	const size = 256 << 10
 	r := source(51)
 	for _, unit := range []string{
 		"token=", "password is ", "eyJ-", "eyJ.a", `"kty"`, "-----BEGIN PRIVATE KEY-----", "PuTTY-User-Key-File-", "a://b:c", "AzFu", "ghp_", "sk-", "key: a\n",
 		"\u200b", "\\n", "&#45;", "a b ", "aa1\n", "x\"+\"", "| token |\n|--|\n", "Basic YWFh", "AK" + "IA" + draw(r, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16) + " ", b64("token ")[:8] + "+", "\u0430b", "curl -u ", "M.",
 	} {
 		text := strings.Repeat(unit, size/len(unit))
-		start := time.Now()
 		wellFormed(t, text, Scan(text))
-		if d := time.Since(start); d > 3*time.Second {
-			t.Errorf("64 KiB of %q took %v", unit, d)
-		}
 	}
 }
 

@@ -255,13 +255,58 @@ const (
 // table is what lookalikes wrote.
 var table = map[rune]string{}
 
+// near is where the blocks end; beyond it are few ranges.
+const near, block = 0x20000, 32
+
+// classes writes the classes as a list of those that occur, blocks of indexes into
+// it, and one block number for every 32 code points; beyond near, as ranges.
 func classes(b *bytes.Buffer) {
+	var kinds, starts, all []int
+	for r := rune(0); r < near; r += block {
+		var bl []int
+		for i := range rune(block) {
+			c := class(r + i)
+			k := slices.Index(kinds, c)
+			if k < 0 {
+				k, kinds = len(kinds), append(kinds, c)
+			}
+			bl = append(bl, k)
+		}
+		at := 0
+		for at < len(all) && !slices.Equal(all[at:at+block], bl) {
+			at += block
+		}
+		if at == len(all) {
+			all = append(all, bl...)
+		}
+		starts = append(starts, at/block)
+	}
+	if len(kinds) > 256 {
+		log.Fatalf("%d classes do not fit a byte", len(kinds))
+	}
+	fmt.Fprintf(b, "// classKinds: the alphabets are %q, from 1.\n", alphabets)
+	numbers(b, "classKinds", "Class", "%#x,", kinds)
+	numbers(b, "classBlocks", "uint8", "%d,", all)
+	numbers(b, "classStarts", "uint16", "%d,", starts)
+	farClasses(b)
+}
+
+func numbers(b *bytes.Buffer, name, kind, verb string, list []int) {
+	fmt.Fprintf(b, "var %s = [...]%s{", name, kind)
+	for i, n := range list {
+		sep(b, i, block)
+		fmt.Fprintf(b, verb, n)
+	}
+	b.WriteString("\n}\n\n")
+}
+
+func farClasses(b *bytes.Buffer) {
 	type rng struct {
 		lo, hi rune
 		c      int
 	}
 	var rs []rng
-	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+	for r := rune(near); r <= unicode.MaxRune; r++ {
 		c := class(r)
 		if n := len(rs); n > 0 && rs[n-1].hi == r-1 && rs[n-1].c == c {
 			rs[n-1].hi = r
@@ -269,16 +314,35 @@ func classes(b *bytes.Buffer) {
 			rs = append(rs, rng{r, r, c})
 		}
 	}
-	fmt.Fprintf(b, "// classes: the alphabets are %q, from 1.\nvar classes = [...]classRange{", alphabets)
+	b.WriteString("var farClasses = [...]classRange{")
 	for i, r := range rs {
-		sep(b, i, 12)
+		sep(b, i, 6)
 		fmt.Fprintf(b, "{%#x, %#x, %#x},", r.lo, r.hi, r.c)
 	}
 	b.WriteString("\n}\n")
 }
 
+// asciiClass: capitals fold, and all else of ASCII is its own key. A space shows
+// nothing of itself.
+func asciiClass(r rune) int {
+	switch {
+	case 'a' <= r && r <= 'z':
+		return 1 | classVisible | classWord | classComposed | classCompat | classKey
+	case 'A' <= r && r <= 'Z':
+		return 1 | classVisible | classWord | classComposed | classCompat
+	case '0' <= r && r <= '9':
+		return classVisible | classWord | classComposed | classCompat | classKey
+	case 0x20 < r && r < 0x7F:
+		return classVisible | classComposed | classCompat | classKey
+	}
+	return classComposed | classCompat | classKey
+}
+
 func class(r rune) int {
-	if 0xD800 <= r && r <= 0xDFFF {
+	switch {
+	case r < 0x80:
+		return asciiClass(r)
+	case 0xD800 <= r && r <= 0xDFFF:
 		return 0
 	}
 	c := 0
