@@ -258,7 +258,7 @@ func TestConversation(t *testing.T) {
 		{4, []string{"WebFetch"}, "denied", nil},
 		{4, []string{"Write", "rollout-decision.md"}, "held", []string{"directive."}},
 		{4, []string{"create", "rollout.md"}, "accepted", nil},
-		{4, []string{"create", "CLAUDE.md"}, "denied", nil},
+		{4, []string{"create", "CLAUDE.md"}, "rejected", nil},
 		{4, []string{"create", "AGENTS.md"}, "rejected", []string{"path.instruction-file"}},
 		{5, []string{"Read", "id_ed25519"}, "denied", nil},
 		{5, []string{"str_replace", "us-west-2"}, "held", []string{"conflict.higher-trust"}},
