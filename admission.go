@@ -237,6 +237,10 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 	if err := r.writable(); err != nil {
 		return nil, err
 	}
+	if len(cs) > maxPlan {
+		tooLong := verdict(Memory{}, refuse("plan.too-long", Rejected, "", fmt.Sprintf("a plan has at most %d candidates", maxPlan), "propose fewer at a time"))
+		return slices.Repeat([]Verdict{tooLong}, len(cs)), nil
+	}
 	w, err := r.world(ctx)
 	if err != nil {
 		return nil, err
@@ -287,9 +291,6 @@ func judgePlan(plan []*proposal, w *world) {
 	worst := Accepted
 	for i, p := range plan {
 		judge(p, w)
-		if len(plan) > maxPlan {
-			p.findings = append(p.findings, refuse("plan.too-long", Rejected, "path", fmt.Sprintf("a plan has at most %d candidates", maxPlan), "propose fewer at a time"))
-		}
 		p.findings = append(p.findings, judgeBeside(p, plan[:i])...)
 		worst = min(worst, p.outcome())
 	}

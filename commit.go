@@ -157,9 +157,9 @@ func mirror(p *proposal, source string, now time.Time) []byte {
 
 // commit carries a batch out, under the room's lock:
 //
-//	1  the bytes to write, twice: as the version of the row that writes them, and as
-//	   a file in tmp that waits to be moved; and for each row that moves anything an
-//	   empty file in tmp, its mark. All of it flushed, and tmp with them
+//	1  for each row that moves anything an empty file in tmp, its mark, flushed with
+//	   tmp; then the bytes to write, twice: as the version of the row that writes them,
+//	   and as a file in tmp that waits to be moved; each flushed
 //	2  the rows, as one write, flushed: from here on recovery finishes the change
 //	3  each file moved into place, comparing what it replaces; then the marks go
 //	4  the index patched; it is derived, so failing here is a notice
@@ -183,11 +183,7 @@ func (r *Room) commit(ctx context.Context, w *world, b *batch) error {
 	for i := range b.rows {
 		b.rows[i].Time = w.now
 	}
-	err := r.stage(b, seq)
-	if err == nil && len(b.moves) > 0 {
-		err = r.disk.SyncInFlight()
-	}
-	if err != nil {
+	if err := r.stage(b, seq); err != nil {
 		r.unstage(b, seq)
 		return err
 	}
@@ -253,6 +249,16 @@ func archiveName(seq int64, path string) string { return fmt.Sprintf("archive/%d
 
 // stage writes everything that must be durable before the rows are.
 func (r *Room) stage(b *batch, seq int64) error {
+	for _, m := range b.moves { // first, so that what is staged and never written is found
+		if err := r.disk.LibWriteNew(mark(seq+int64(m.row)+1), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err // a rename has two moves and one mark
+		}
+	}
+	if len(b.moves) > 0 {
+		if err := r.disk.SyncInFlight(); err != nil {
+			return err
+		}
+	}
 	for _, m := range b.moves {
 		n := seq + int64(m.row) + 1
 		for _, data := range [][]byte{m.old, m.put} {
@@ -267,9 +273,6 @@ func (r *Room) stage(b *batch, seq int64) error {
 			if err := r.disk.LibWriteNew(waiting(n), m.put); err != nil {
 				return err
 			}
-		}
-		if err := r.disk.LibWriteNew(mark(n), nil); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err // a rename has two moves and one mark
 		}
 	}
 	for _, k := range b.keep {

@@ -191,6 +191,9 @@ func (g *Guard) Propose(ctx context.Context, cs ...Candidate) ([]Verdict, error)
 	if err := g.session.stored(ctx); err != nil {
 		return nil, err
 	}
+	if err := g.session.refresh(); err != nil {
+		return nil, err
+	}
 	vs, err := g.session.room.propose(ctx, g.author(), cs)
 	if g.main && err == nil {
 		g.session.noteWrite(g.turn, vs)

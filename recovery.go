@@ -55,6 +55,9 @@ func (r *Room) finishInFlight(ctx context.Context) error {
 		switch {
 		case !ok || tmpDir+name != mark(row.Seq):
 		case row.Op == journal.OpPurge:
+			if row.Seq <= state.Epoch || r.opts.Key != nil && !row.Verified {
+				continue // a purge of elsewhere erases nothing here
+			}
 			if _, err := r.erase(ctx, row.Seq, nil); err != nil {
 				return err
 			}
@@ -64,6 +67,9 @@ func (r *Room) finishInFlight(ctx context.Context) error {
 			}
 		}
 	}
+	if err := r.dropStaged(names, rows); err != nil {
+		return err
+	}
 	if names, err = r.disk.LibList(strings.TrimSuffix(tmpDir, "/")); err != nil {
 		return err
 	}
@@ -71,6 +77,32 @@ func (r *Room) finishInFlight(ctx context.Context) error {
 		_, ok := rows[rowOf(name)]
 		if err := r.clearInFlight(name, ok, known); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// dropStaged removes the versions of rows that were never written: their mark is there,
+// and no row. Nobody was told that such a text is kept, so nothing would ever erase it.
+func (r *Room) dropStaged(names []string, rows map[int64]journal.Row) error {
+	staged := map[int64]bool{}
+	for _, name := range names {
+		if _, written := rows[rowOf(name)]; !written && tmpDir+name == mark(rowOf(name)) {
+			staged[rowOf(name)] = true
+		}
+	}
+	if len(staged) == 0 {
+		return nil
+	}
+	versions, err := r.disk.LibList("versions")
+	if err != nil {
+		return err
+	}
+	for _, f := range versions {
+		if seq, _, ok := journal.ParseVersionName("versions/" + f); ok && staged[seq] {
+			if err := r.disk.LibRemove("versions/" + f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -98,6 +130,9 @@ func opOfRow(row journal.Row) string {
 // was aborted, that a later row replaced, that came before the anchor, or that
 // carries no right MAC in a room with a key.
 func lastWord(state *journal.State, row journal.Row) bool {
+	if row.Seq <= state.Epoch {
+		return false // tombs outlive an anchor
+	}
 	switch opOfRow(row) {
 	case journal.OpArchive:
 		return state.Tombs[row.Path].Freed == row.Seq

@@ -126,6 +126,11 @@ func (r *Room) start() error {
 		return err
 	}
 	defer unlock()
+	// What a killed process wrote can be read, and may be in the page cache only: it has to
+	// be on the disk before anything is built on it.
+	if err := r.disk.SyncLib(); err != nil {
+		return err
+	}
 	if err := r.recordWaivers(ctx); err != nil {
 		return err
 	}
@@ -580,7 +585,7 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 	}
 	s.disk = disk
 	if !accepted {
-		if s.tomb != nil && r.inFlight(s.tomb.Freed) {
+		if s.tomb != nil && s.tomb.Freed > state.Epoch && r.inFlight(s.tomb.Freed) {
 			return standing{tomb: s.tomb}, nil // another writer is about to take it away
 		}
 		s.kind, s.bytes = unaccepted, disk

@@ -308,6 +308,12 @@ func judgeLabels(p *proposal, _ *world) []Finding {
 	if baseErr == nil {
 		baseOwned, baseType = base.OwnedValues(), base.Type()
 	}
+	if baseErr == nil && base.HasFrontmatter() && !p.who.hand {
+		head := p.text.base[:len(p.text.base)-len(base.Body())]
+		if at := strings.Index(p.text.whole, head); at > 0 {
+			fs = append(fs, refuse("frontmatter.displaced", Rejected, "text", "text before the frontmatter would make it part of the body", "insert after the line that closes the frontmatter"))
+		}
+	}
 	owned := e.OwnedValues()
 	if p.op == journal.OpReplace {
 		// A whole text may leave the library's keys out: the stored ones were mirrors.

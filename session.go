@@ -122,6 +122,19 @@ func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*R
 	return s, s.stored(ctx)
 }
 
+// refresh takes in what another process stored of the session: its model may have seen
+// more than this one's.
+func (s *Session) refresh() error {
+	st, found, err := s.room.loadSession(s.id)
+	if err != nil || !found {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.merge(st)
+	return nil
+}
+
 // stored makes sure that the state is on the disk before it matters there.
 func (s *Session) stored(ctx context.Context) error {
 	s.mu.Lock()
