@@ -73,3 +73,10 @@ func (c Class) looks() bool { return c&classLook != 0 }
 // every view: a text of ASCII and such runes has its own lower case as [Key] and as
 // [Skeleton].
 func (c Class) Stable() bool { return c&(classKey|classLook) == classKey }
+
+// Neutral reports a letter or number that is [Class.Visible], [Class.Composed] and
+// [Class.Stable], of the Latin alphabet or of none: most of what names consist of.
+func (c Class) Neutral() bool {
+	const neutral = classVisible | classWord | classComposed | classKey | classCompat
+	return c == neutral || c == neutral|Class(Latin)
+}

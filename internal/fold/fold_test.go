@@ -292,6 +292,7 @@ type fataler interface {
 // checkKey asserts what holds for every text.
 func checkKey(t fataler, s string) {
 	t.Helper()
+	checkShortcuts(t, s)
 	k := Key(s)
 	if got := Key(k); got != k {
 		t.Fatalf("Key(Key(%+q)) = %+q, want %+q", s, got, k)
@@ -377,5 +378,37 @@ func BenchmarkKey(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// checkShortcuts holds the quick ways to the slow one.
+func checkShortcuts(t fataler, s string) {
+	t.Helper()
+	var buf [16]byte
+	if b, _, ok := inertKey(buf[:0], s); ok && string(b) != slowKey(s) {
+		t.Fatalf("inertKey(%+q) = %+q, slowKey %+q", s, b, slowKey(s))
+	}
+	key, look := Views(s)
+	if key != Key(s) || look != settle(Key(mapConfusable(s))) {
+		t.Fatalf("Views(%+q) = %+q, %+q, want %+q, %+q", s, key, look, Key(s), settle(Key(mapConfusable(s))))
+	}
+}
+
+// TestShortcutsOneRune puts every code point beside others that compose with much.
+func TestShortcutsOneRune(t *testing.T) {
+	quick := 0
+	for r := rune(0x80); r <= unicode.MaxRune; r++ {
+		if !Assigned(r) || unicode.Is(unicode.Co, r) || common(r) || r >= 0x20000 && r%16 != 0 {
+			continue
+		}
+		for _, s := range []string{"a" + string(r) + "b", "\u304B" + string(r) + "\u00E9"} {
+			checkShortcuts(t, s)
+			if _, _, ok := inertKey(nil, s); ok {
+				quick++
+			}
+		}
+	}
+	if quick < 20000 {
+		t.Errorf("only %d texts were keyed quickly", quick)
 	}
 }

@@ -20,6 +20,7 @@ var benchNames = []struct {
 	{"ascii-dots", "v1.2.3/notes.v2.md", 0, 6},
 	{"cjk", "会议记录/项目计划-2026.md", 0, 50},
 	{"cjk-punctuation", "项目/发布流程，第１版！.md", 4, 50},
+	{"cjk-long", "关于下一季度发布流程和回滚步骤以及值班安排的会议记录与后续行动项目清单.md", 0, 50},
 	{"kana", "設定メモ/データベース設計.md", 0, 50},
 	{"hangul", "회의록/배포-계획.md", 0, 50},
 	{"accented", "données/résumé-à-jour.md", 0, 50},

@@ -105,20 +105,28 @@ func (c *checker) bytes() (ascii bool, r *Refusal) {
 	if s[0] == '/' {
 		return false, c.hard(ruleAbsolute, "", '/')
 	}
-	ascii = true
-	for i := range len(s) {
-		b := s[i]
-		if b >= utf8.RuneSelf {
-			ascii = false
-			continue
+	seen := uint8(0)
+	for i := 0; i < len(s); i++ {
+		for i+4 <= len(s) {
+			four := quickBytes[s[i]] | quickBytes[s[i+1]] | quickBytes[s[i+2]] | quickBytes[s[i+3]]
+			if four&quickOther != 0 {
+				break
+			}
+			seen |= four
+			i += 4
 		}
-		if plain(b) {
+		if i == len(s) {
+			break
+		}
+		seen |= quickBytes[s[i]]
+		if b := s[i]; b >= utf8.RuneSelf || plain(b) {
 			continue
 		}
 		if r := c.byteAt(i); r != nil {
-			return ascii, r
+			return false, r
 		}
 	}
+	ascii = seen&quickHigh == 0
 	if s[len(s)-1] == '/' {
 		return ascii, c.hard(ruleTrailSlash, segmentAt(s, len(s)-1), '/')
 	}

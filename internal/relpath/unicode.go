@@ -18,6 +18,9 @@ func (c *checker) runes() (stable bool, ref *Refusal) {
 	stable = true
 	for i, r := range c.name {
 		class := fold.ClassOf(r)
+		if class.Neutral() && w.extend(r, class.Alphabet()) {
+			continue
+		}
 		if r >= utf8.RuneSelf {
 			composed = composed && class.Composed()
 			stable = stable && class.Stable()
@@ -103,6 +106,19 @@ type word struct {
 	marks    int           // nonspacing marks in a row
 	inLatin  bool          // the rune before is a Latin letter
 	pending  string        // the rule to break if ASCII or Latin follows
+}
+
+// extend is next for a rune that is neutral, where nothing before it matters. It
+// reports whether that was so, or changes nothing.
+func (w *word) extend(r rune, a fold.Alphabet) bool {
+	if w.prev == 0 || w.pending != "" || a != 0 && w.alphabet != 0 && w.alphabet != a || kanaSolidus(r) {
+		return false
+	}
+	w.prev, w.marks, w.inLatin = r, 0, a != 0
+	if a != 0 {
+		w.alphabet = a
+	}
+	return true
 }
 
 // next takes the next rune of the name, and returns the rule that it breaks or "".
