@@ -134,7 +134,8 @@
 //	G5   text from outside does not become guidance, by edit, rename or repetition
 //	G6   credential-shaped text is not stored anywhere in the room
 //	G7   nothing is evicted: hard limits refuse, soft caps are loud, tombstones stay
-//	G8   a session's snapshot does not change with what its own model writes
+//	G8   a session's snapshot does not change with what its own model writes (a purge
+//	     takes the purged words out of it)
 //	G9   a standing memory is not overwritten by what did not read it, or by lower trust
 //	G10  no update is lost, no file is torn, and a forged journal row is noticed
 //	G11  a room that arrived from elsewhere is unaccepted until it is adopted
