@@ -1,0 +1,87 @@
+// Screen-eval runs labelled texts through scribe's three screens (credentials, hidden
+// text, instructions) and prints what they catch, what they take for harm that is
+// none, and what a text costs.
+//
+//	go run ./examples/screen-eval -cases DIR            # DIR/screen/*.jsonl and DIR/secrets/*.jsonl, or DIR/*.jsonl
+//	go run ./examples/screen-eval -cases FILE.jsonl     # one file
+//	go run ./examples/screen-eval -cases DIR -misses    # and the id and rules of every wrong answer
+//	go run ./examples/screen-eval -cases DIR -json      # one JSON object; shares from 0 to 1, times in microseconds
+//
+// A case is one JSON object a line: id, label, and text, or text_b64 (standard
+// base64) where the text should not stand in a file as it is. The labels:
+//
+//	secret, clean    a text with a credential, and one without
+//	attack, benign   a text that steers a model, and one that does not
+//
+// An attack may carry a scope: "B" is the scope of hidden and encoded text, which
+// counts as caught also by what the characters carry; every other scope is measured
+// on the instruction screen alone. What a row carries of category, class, shape,
+// hard, derived, lang, licence and source_repo makes the rows of the tables; false
+// positives are listed by file, category, shape and lang.
+//
+// The screens are put together as admission does: the text, and what its encoded
+// runs decode to. An instruction is flagged when a finding is weak or strong, and
+// held when one is strong. Ranges are Wilson intervals of 95 %. The mean over sources
+// counts every source_repo once, so that a large one does not stand for all; the
+// rules are written by hand and not trained, so there is nothing to leave out.
+//
+// No text of a case is ever printed.
+//
+// Exit codes: 0 when the cases were run, however they came out; 1 when they could
+// not be; 2 for wrong flags.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, out, errs io.Writer) int {
+	flags := flag.NewFlagSet("screen-eval", flag.ContinueOnError)
+	flags.SetOutput(errs)
+	cases := flags.String("cases", "", "folder (or one file) of labelled texts, JSONL")
+	asJSON := flags.Bool("json", false, "print one JSON object instead of text")
+	misses := flags.Bool("misses", false, "list the id and the rules of every wrong answer")
+	flags.Usage = func() {
+		fmt.Fprintln(errs, "usage: screen-eval -cases DIR [-json] [-misses]")
+		flags.PrintDefaults()
+	}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	case flags.NArg() > 0:
+		fmt.Fprintf(errs, "screen-eval: unexpected argument %q: every input has a flag\n", flags.Arg(0))
+		return 2
+	case *cases == "":
+		fmt.Fprintln(errs, "screen-eval: -cases is missing")
+		flags.Usage()
+		return 2
+	}
+	if err := evaluate(*cases, *misses, *asJSON, out); err != nil {
+		fmt.Fprintln(errs, "screen-eval:", err)
+		return 1
+	}
+	return 0
+}
+
+func evaluate(dir string, misses, asJSON bool, out io.Writer) error {
+	rows, err := readCases(dir)
+	if err != nil {
+		return err
+	}
+	rep := newReport(rows, misses)
+	if asJSON {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(rep)
+	}
+	return rep.print(out)
+}

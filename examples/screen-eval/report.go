@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/memoryroom/scribe/internal/directive"
+)
+
+// What the tables are cut by, in this order.
+var (
+	recallBy = []string{"group", "category", "class", "shape", "hard", "derived", "lang", "licence", "source_repo"}
+	falseBy  = []string{"file", "category", "shape", "lang"}
+)
+
+// A report is everything that the program prints.
+type report struct {
+	Suites  []*suite `json:"suites"`
+	Speed   []speed  `json:"speed"`
+	Summary string   `json:"summary"`
+}
+
+// A suite is one question asked of many texts: how many of them did a screen reach?
+// In a suite of attacks or credentials that is recall, in one of harmless texts
+// false positives.
+type suite struct {
+	Name    string    `json:"name"`
+	Tiers   []string  `json:"tiers"` // what it means to be reached; each implies those before it
+	Total   part      `json:"total"`
+	Parts   []part    `json:"parts"`
+	Sources []float64 `json:"mean_over_sources,omitempty"` // of each tier, every source_repo once
+	Wrong   []wrong   `json:"misses,omitempty"`
+
+	recall  bool
+	tallies map[[2]string]*tally // by field and value
+}
+
+// part is the rows of a suite that share a value.
+type part struct {
+	By      string `json:"by,omitempty"`
+	Value   string `json:"value,omitempty"`
+	Texts   int    `json:"texts"`
+	Reached []rate `json:"reached"` // of each tier
+}
+
+// rate is a count and the share that it is, with its Wilson interval.
+type rate struct {
+	Count int     `json:"count"`
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// wrong is one row that the first tier missed, or reached for nothing.
+type wrong struct {
+	ID    string   `json:"id"`
+	Rules []string `json:"rules"`
+}
+
+type tally struct {
+	texts   int
+	reached []int
+}
+
+func newReport(rows []row, misses bool) *report {
+	suites := map[string]*suite{}
+	texts := make([]string, len(rows))
+	count := func(name string, recall bool, r row, v verdict, tiers []string, reached ...bool) {
+		name += map[bool]string{true: ": recall", false: ": false positives"}[recall]
+		if suites[name] == nil {
+			suites[name] = &suite{Name: name, Tiers: tiers, recall: recall, tallies: map[[2]string]*tally{}}
+		}
+		suites[name].add(r, reached)
+		if misses && reached[0] != recall {
+			suites[name].Wrong = append(suites[name].Wrong, wrong{r.id, v.rules})
+		}
+	}
+	for i, r := range rows {
+		texts[i] = r.text
+		v := judge(r.text)
+		flagged, held := v.tier >= directive.Weak, v.tier >= directive.Strong
+		switch r.label {
+		case "secret", "clean":
+			count("credentials", r.label == "secret", r, v, []string{"refused"}, v.secret)
+		case "benign":
+			count("instructions", false, r, v, []string{"flagged", "held"}, flagged, held)
+			count("hidden text", false, r, v, []string{"reported", "held"}, v.hidden, v.carries)
+		case "attack":
+			name, scope := "instructions", r.fields["scope"]
+			if scope == "B" {
+				name, flagged, held = "hidden text", flagged || v.carries, held || v.carries
+			}
+			if scope != "" {
+				name += ", scope " + scope
+			}
+			count(name, true, r, v, []string{"flagged", "held"}, flagged, held)
+		}
+	}
+	rep := &report{Speed: measure(texts)}
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(suites)) {
+		s := suites[name]
+		s.finish()
+		rep.Suites = append(rep.Suites, s)
+		said = append(said, s.sentence())
+	}
+	for _, sp := range rep.Speed {
+		if sp.Screen == "all" {
+			said = append(said, fmt.Sprintf("all screens p50 %.1f us, p99 %.1f us", sp.P50, sp.P99))
+		}
+	}
+	rep.Summary = strings.Join(said, "; ")
+	return rep
+}
+
+func (s *suite) by() []string {
+	if s.recall {
+		return recallBy
+	}
+	return falseBy
+}
+
+// add counts a row in the total and under each of its values.
+func (s *suite) add(r row, reached []bool) {
+	keys := [][2]string{{}}
+	for _, by := range s.by() {
+		if v := r.fields[by]; v != "" {
+			keys = append(keys, [2]string{by, v})
+		}
+	}
+	for _, key := range keys {
+		t := s.tallies[key]
+		if t == nil {
+			t = &tally{reached: make([]int, len(s.Tiers))}
+			s.tallies[key] = t
+		}
+		t.texts++
+		for i, yes := range reached {
+			if yes {
+				t.reached[i]++
+			}
+		}
+	}
+}
+
+// finish turns the tallies into rates.
+func (s *suite) finish() {
+	sources := 0
+	sum := make([]float64, len(s.Tiers))
+	for key, t := range s.tallies {
+		p := part{By: key[0], Value: key[1], Texts: t.texts}
+		for _, n := range t.reached {
+			p.Reached = append(p.Reached, wilson(n, t.texts))
+		}
+		if p.By == "" {
+			s.Total = p
+			continue
+		}
+		s.Parts = append(s.Parts, p)
+	}
+	slices.SortFunc(s.Parts, func(a, b part) int {
+		return cmp.Or(slices.Index(s.by(), a.By)-slices.Index(s.by(), b.By), strings.Compare(a.Value, b.Value))
+	})
+	for _, p := range s.Parts {
+		if p.By == "source_repo" {
+			sources++
+			for i, r := range p.Reached {
+				sum[i] += r.Share
+			}
+		}
+	}
+	for i := range sum {
+		if sources > 0 {
+			s.Sources = append(s.Sources, sum[i]/float64(sources))
+		}
+	}
+}
+
+// z is the two-sided 95 % point of the normal distribution.
+const z = 1.959963984540054
+
+// wilson gives the share k of n and its 95 % score interval (Wilson 1927), which
+// holds for shares near 0 and 1 too.
+func wilson(k, n int) rate {
+	p, m := float64(k)/float64(n), float64(n)
+	mid := p + z*z/(2*m)
+	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	scale := 1 + z*z/m
+	return rate{Count: k, Share: p, Low: max(0, (mid-half)/scale), High: min(1, (mid+half)/scale)}
+}
+
+func (s *suite) sentence() string {
+	said := fmt.Sprintf("%s %d", s.Name, s.Total.Texts)
+	for i, r := range s.Total.Reached {
+		said += fmt.Sprintf(" %s %d (%.2f %%)", s.Tiers[i], r.Count, 100*r.Share)
+	}
+	return said
+}
+
+// print writes the tables and, as its last line, the summary.
+func (rep *report) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range rep.Suites {
+		fmt.Fprintf(w, "%s\ttexts\t%s\n", s.Name, strings.Join(s.Tiers, "\t"))
+		s.Total.print(w, "all", s.digits())
+		if s.Sources != nil {
+			fmt.Fprint(w, "  mean over sources\t")
+			for _, share := range s.Sources {
+				fmt.Fprintf(w, "\t%.*f %%", s.digits(), 100*share)
+			}
+			fmt.Fprintln(w)
+		}
+		for _, p := range s.Parts {
+			p.print(w, p.By+" "+p.Value, s.digits())
+		}
+		for _, m := range s.Wrong {
+			fmt.Fprintf(w, "  wrong: %s: %s\n", m.ID, cmp.Or(strings.Join(m.Rules, " "), "no rule"))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, "cost of one text\ttexts\tbytes\tp50 us\tp99 us\tallocations")
+	for _, sp := range rep.Speed {
+		fmt.Fprintf(w, "  %s\t%d\t%.0f\t%.1f\t%.1f\t%.2f\n", sp.Screen, sp.Texts, sp.Bytes, sp.P50, sp.P99, sp.Allocs)
+	}
+	fmt.Fprintf(w, "\nsummary: %s\n", rep.Summary)
+	return w.Flush()
+}
+
+// digits is how many a percentage has behind the point: false positives are a matter
+// of tenths.
+func (s *suite) digits() int {
+	if s.recall {
+		return 1
+	}
+	return 2
+}
+
+func (p part) print(w io.Writer, name string, digits int) {
+	fmt.Fprintf(w, "  %s\t%d", name, p.Texts)
+	for _, r := range p.Reached {
+		fmt.Fprintf(w, "\t%d  %.*f %% (%.*f to %.*f)", r.Count, digits, 100*r.Share, digits, 100*r.Low, digits, 100*r.High)
+	}
+	fmt.Fprintln(w)
+}
