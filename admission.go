@@ -22,8 +22,8 @@ import (
 //	rename           To is the new path
 //
 // Description, Type and Key are written as frontmatter; without them the file is
-// exactly the bytes of Text. (Five operations in one struct: a writer's proposal is one
-// value that can be logged, queued and decoded, so it has a field more than usual.)
+// exactly the bytes of Text. The five operations share one struct, so that a proposal
+// is one value that can be logged, queued and decoded.
 type Candidate struct {
 	Path        string // relative, slash-separated, ends in ".md"
 	Description string // one line for the index; "" leaves it to the first line of the body
@@ -445,7 +445,10 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 	for i, p := range plan {
 		v := &verdicts[i]
 		b.outside(w.state, p.names[0].shown(), p.was)
-		v.Outcome, v.Findings, v.Notices = p.outcome(), p.findings, p.notices
+		v.Outcome, v.Findings = p.outcome(), p.findings
+		if v.Outcome == Accepted {
+			v.Notices = p.notices // of what is stored; nothing else is
+		}
 		row := journal.Row{
 			Change:   journal.Change{Path: p.names[0].shown(), Source: r.source(p.who)},
 			Decision: journal.Decision{Rules: ruleNames(p.findings), By: p.by()},

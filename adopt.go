@@ -62,7 +62,7 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verd
 		return Verdict{}, err
 	}
 	if disk == nil || journal.Sum(disk) != m.Hash {
-		return verdict(Memory{Path: m.Path}, refuse("stale.base", Rejected, "hash", fmt.Sprintf("%.120q is not what was shown", m.Path), "list it again and decide on what it shows")), nil
+		return verdict(Memory{Path: m.Path}, refuse("stale.base", Rejected, "hash", fmt.Sprintf("%.120q is not what was shown", m.Path), "list what is unaccepted: those rows have the bytes as they are now")), nil
 	}
 	if name.path.IsIndex() {
 		return r.adoptIndex(b, w, disk, t, seen), nil

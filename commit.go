@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/memoryroom/scribe/internal/entry"
@@ -157,7 +158,7 @@ func mirror(p *proposal, source string, now time.Time) []byte {
 
 // commit carries a batch out, under the room's lock:
 //
-//	1  for each row that moves anything an empty file in tmp, its mark, flushed with
+//	1  for each row that brings bytes along an empty file in tmp, its mark, flushed with
 //	   tmp; then the bytes to write, twice: as the version of the row that writes them,
 //	   and as a file in tmp that waits to be moved; each flushed
 //	2  the rows, as one write, flushed: from here on recovery finishes the change
@@ -238,9 +239,27 @@ func mark(row int64) string { return fmt.Sprintf("%s%d.do", tmpDir, row) }
 // unmark says that every move of the batch is done. What is left is removed at the next
 // lock.
 func (r *Room) unmark(b *batch, seq int64) {
-	for _, m := range b.moves {
-		_ = r.disk.LibRemove(mark(seq + int64(m.row) + 1))
+	for _, name := range b.marked(seq) {
+		_ = r.disk.LibRemove(name)
 	}
+}
+
+// marked lists the marks of the rows that bring bytes along: each once, as a rename has
+// two moves.
+func (b *batch) marked(seq int64) []string {
+	var rows []int
+	for _, m := range b.moves {
+		rows = append(rows, m.row)
+	}
+	for _, k := range b.keep {
+		rows = append(rows, k.row)
+	}
+	slices.Sort(rows)
+	var names []string
+	for _, row := range slices.Compact(rows) {
+		names = append(names, mark(seq+int64(row)+1))
+	}
+	return names
 }
 
 // archiveName is where a memory lies that the row of that number retired. With the
@@ -249,12 +268,13 @@ func archiveName(seq int64, path string) string { return fmt.Sprintf("archive/%d
 
 // stage writes everything that must be durable before the rows are.
 func (r *Room) stage(b *batch, seq int64) error {
-	for _, m := range b.moves { // first, so that what is staged and never written is found
-		if err := r.disk.LibWriteNew(mark(seq+int64(m.row)+1), nil); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err // a rename has two moves and one mark
+	marked := b.marked(seq)
+	for _, name := range marked { // first, so that what is staged and never written is found
+		if err := r.disk.LibWriteNew(name, nil); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
 		}
 	}
-	if len(b.moves) > 0 {
+	if len(marked) > 0 {
 		if err := r.disk.SyncInFlight(); err != nil {
 			return err
 		}
@@ -293,6 +313,9 @@ func (r *Room) stage(b *batch, seq int64) error {
 // the one that led here; recovery removes what is left.
 func (r *Room) unstage(b *batch, seq int64) {
 	for _, m := range b.moves {
+		if m.old != nil {
+			_ = r.disk.LibRemove(journal.VersionName(seq+int64(m.row)+1, journal.Sum(m.old)))
+		}
 		if m.put != nil {
 			_ = r.disk.LibRemove(waiting(seq + int64(m.row) + 1))
 			_ = r.disk.LibRemove(journal.VersionName(seq+int64(m.row)+1, journal.Sum(m.put)))

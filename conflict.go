@@ -82,7 +82,10 @@ func stale(p *proposal) Finding {
 // conflict holds a writer's proposal and refuses the operator's, who can look.
 func (p *proposal) conflict(rule, message, fix string) Finding {
 	if p.who.hand {
-		fix = "list it, adopt what should stand, then write again with its hash as the base"
+		fix = "read it, then propose again with its hash as the base"
+		if p.was.kind == changed || p.was.kind == unaccepted {
+			fix = "list what is unaccepted, and adopt that, or propose again with its hash as the base"
+		}
 		return refuse("stale."+strings.TrimPrefix(rule, "conflict."), Rejected, "path", message, fix)
 	}
 	return refuse(rule, Held, "path", message, fix)

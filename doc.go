@@ -86,7 +86,8 @@
 //	    sessions/<hash>.json   ceiling, cursor and frozen snapshot of a session
 //	    tmp/                   files on their way into place
 //
-// What scribe creates is 0700 and 0600; what exists keeps its mode. A memory is the
+// What scribe creates is 0700 and 0600; what exists keeps its mode until scribe writes
+// it, which makes a file 0600. A memory is the
 // bytes that were given. A candidate with Description, Type or Key gets frontmatter:
 //
 //	---

@@ -140,6 +140,11 @@ func noticeText(fs []Finding) string {
 // host may run it. A denial is a value: there is no error, and a fault is a refusal
 // too.
 func (g *Guard) Check(ctx context.Context, c Call) Ruling {
+	if g == nil || g.session == nil || g.session.room.usable() != nil {
+		r := denied("the memory is closed; go on without it")
+		r.Err = fmt.Errorf("guard: %w", fs.ErrClosed)
+		return r
+	}
 	if !g.alive() {
 		return denied("this writer's work has ended; no tool runs any more")
 	}
@@ -251,7 +256,7 @@ func (g *Guard) outside(ctx context.Context, cmd memtool.Command, why error) Rul
 	if cmd.Name == memtool.CmdView {
 		return r
 	}
-	vs, err := g.Propose(ctx, Candidate{Path: cmd.Path, To: cmd.To, Text: cmd.Text, Old: cmd.Old, New: cmd.New, Remove: cmd.Name == memtool.CmdDelete})
+	vs, err := g.Propose(ctx, Candidate{Path: strings.TrimPrefix(cmd.Path, memtool.Root+"/"), To: cmd.To, Text: cmd.Text, Old: cmd.Old, New: cmd.New, Remove: cmd.Name == memtool.CmdDelete})
 	if err != nil {
 		return faulted(err)
 	}

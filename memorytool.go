@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/memoryroom/scribe/internal/hidden"
@@ -365,7 +366,7 @@ func (t memoryCall) propose(ctx context.Context, c Candidate, done string) (Ruli
 	case Accepted:
 		return Ruling{Text: done + noticeText(removals(v.Findings)) + noticeText(v.Notices), Verdict: &v}, nil
 	case Held:
-		return Ruling{Text: fmt.Sprintf("Held, not saved: it waits for the operator (id %s). Do not try again. Because %s.", v.ID, reasons(v.Findings, Held)), Verdict: &v}, nil
+		return Ruling{Text: fmt.Sprintf("Held, not saved: it waits for the operator (id %s). Do not try again. Because of %s.", v.ID, heldFor(v.Findings)), Verdict: &v}, nil
 	}
 	return Ruling{Text: "Error: Not saved: " + reasons(v.Findings, Rejected) + ".", IsError: true, Verdict: &v}, nil
 }
@@ -379,6 +380,22 @@ func removals(fs []Finding) []Finding {
 		}
 	}
 	return out
+}
+
+// heldFor names the rules, and what a proposal conflicts with: how to word it past a
+// screen is nothing that a steered writer should be told.
+func heldFor(fs []Finding) string {
+	var parts []string
+	for _, f := range fs {
+		why := f.Rule
+		if strings.HasPrefix(f.Rule, "conflict.") || strings.HasPrefix(f.Rule, "review.") {
+			why += " (" + f.Message + ")"
+		}
+		if f.Outcome == Held && !slices.Contains(parts, why) {
+			parts = append(parts, why)
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // reasons joins the findings of one weight: rule, message and what to do.

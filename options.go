@@ -9,8 +9,7 @@ import (
 
 // Options for [Open]. A nil *Options and every zero field mean the strict default:
 // no zero value weakens a guarantee. Open copies and validates them; nothing can
-// be set later. The struct has one field more than the house allows, because each
-// is one decision of the operator's and none has a natural partner.
+// be set later.
 type Options struct {
 	// Name labels the room where a session reads several, such as "project". It is
 	// at most 32 of a-z, 0-9 and '-'. Empty: "memory".

@@ -150,6 +150,8 @@ func (r *Room) rollForward(row journal.Row) error {
 		return nil
 	}
 	switch opOfRow(row) {
+	case journal.OpAdopt:
+		return nil // it moved nothing
 	case journal.OpArchive:
 		return r.finishTaking(row, source, true)
 	case journal.OpRename:

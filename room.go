@@ -15,14 +15,23 @@ import (
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
-// Memory is one topic file, in any stage. It is plain data and has one field more
-// than the house allows: it is the row that every listing shows.
+// Memory is one topic file, in any stage: the row that every listing shows. It is plain
+// data. The stages are
+//
+//	active      accepted, and the file holds the accepted text
+//	changed     accepted, and the file holds something else: this is the accepted text
+//	unaccepted  a file's own bytes, which were never accepted; List shows those beside a
+//	            changed memory too, and Adopt takes them
+//	foreign     a file whose name only other tools may use (AGENTS.md, an emoji): it is
+//	            listed, and nothing here writes it
+//	pending     a held candidate
+//	archived    retired; Restore brings it back
 type Memory struct {
 	Path        string // relative, slash-separated
 	Description string // from the frontmatter, else the first line of the body, clipped
 	Type        string // "user", "feedback", "project" or "reference"
 	Key         string // one key, one truth; by default the path without ".md"
-	Stage       string // "active", "changed", "unaccepted", "foreign", "pending" or "archived"
+	Stage       string // see above
 	ID          string // pending only: for Resolve
 	Trust       Trust
 	Modified    time.Time // when these bytes were accepted or held; UTC

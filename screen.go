@@ -299,6 +299,9 @@ func judgeLabels(p *proposal, _ *world) []Finding {
 		f := refuse("frontmatter.malformed", Rejected, "text", "the frontmatter can not be read", "write plain key: value lines between two --- lines, or leave it out")
 		if bad := (*entry.Error)(nil); errors.As(err, &bad) {
 			f.Rule, f.Offset = bad.Rule, bad.Offset
+			if bad.Rule == "frontmatter.utf8" {
+				f.Message, f.Fix = "the text is not valid UTF-8", "save it as UTF-8"
+			}
 		}
 		return []Finding{f}
 	}

@@ -82,9 +82,9 @@ func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*R
 	if !ceiling.valid() {
 		return nil, fmt.Errorf("session: %v is no trust", ceiling)
 	}
-	for _, other := range also {
+	for i, other := range also {
 		if err := other.usable(); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("session: also[%d]: %w", i, err)
 		}
 	}
 	if n := 1 + len(also); n > snapshotLines/frameLines || n*frameBytes > r.opts.Limits.SnapshotBytes {
@@ -394,6 +394,10 @@ func (s *Session) Observe(ctx context.Context, t Trust) error {
 	if s == nil || s.room == nil {
 		return fmt.Errorf("session: %w", fs.ErrClosed)
 	}
+	if !t.valid() {
+		_ = s.Observe(ctx, 0) // what is not known is not trusted
+		return fmt.Errorf("observe: %v is no trust; the session counts as unknown now", t)
+	}
 	s.mu.Lock()
 	if t < s.state.ceiling() {
 		s.state.lower(t)
@@ -442,7 +446,7 @@ func (s *Session) guard(p Policy, ceiling Trust, turn int, user []string) *Guard
 // or a newer request came while this one waited ("superseded").
 //
 // One writer of a process runs at a time and the newest request waits. The cursor moves
-// only when run returns nil; where two processes run one turn, it moves once. Cancelling ctx ends the wait; a run in flight is the
+// only when run returns nil (a panic in it ends its guard and goes on to the caller); where two processes run one turn, it moves once. Cancelling ctx ends the wait; a run in flight is the
 // caller's to end.
 func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(context.Context, *Guard) error) (skip string, err error) {
 	if s == nil || s.room == nil {
@@ -457,8 +461,13 @@ func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(contex
 	if err := s.room.writable(); err != nil {
 		return "", err
 	}
-	if !t.Low.valid() || !t.Pasted.valid() || t.N < 1 {
-		return "", errors.New("extract: Low or Pasted is no trust, or N is below 1")
+	switch {
+	case t.N < 1:
+		return "", fmt.Errorf("extract: Turn.N is %d; turns count from 1", t.N)
+	case !t.Low.valid():
+		return "", fmt.Errorf("extract: Turn.Low: %v is no trust", t.Low)
+	case !t.Pasted.valid():
+		return "", fmt.Errorf("extract: Turn.Pasted: %v is no trust", t.Pasted)
 	}
 	if skip, err := s.begin(ctx, t); skip != "" || err != nil {
 		return skip, err

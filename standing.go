@@ -101,8 +101,12 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 	}
 	s.disk = disk
 	if !accepted {
-		if s.tomb != nil && s.tomb.Freed > state.Epoch && r.inFlight(s.tomb.Freed) {
-			return standing{tomb: s.tomb}, nil // another writer is about to take it away
+		if s.tomb != nil && s.tomb.Freed > state.Epoch {
+			// Another writer is about to take it away, or has done so since we read it.
+			away := r.inFlight(s.tomb.Freed)
+			if now, _, err := r.lying(p); away || err == nil && now == nil {
+				return standing{tomb: s.tomb}, nil
+			}
 		}
 		s.kind, s.bytes = unaccepted, disk
 		return s, nil

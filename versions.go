@@ -14,12 +14,16 @@ import (
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
-// Record is one row of the audit journal. It carries no content. It has more fields
-// than the house allows, because a row is read as a whole.
+// Record is one row of the audit journal. It carries no content.
+//
+// Op is one of format, anchor, waive; add, replace, edit, rename, archive; adopt,
+// restore, rollback, purge; hold, approve, refuse (the operator refused what waited),
+// reject (admission refused); observe (changed or deleted outside), abort (the row before
+// was not carried out).
 type Record struct {
 	Seq      int64
 	Time     time.Time // UTC
-	Op       string    // "add", "replace", "edit", "archive", "rename", "adopt", "hold", "approve", "reject", "observe", ...
+	Op       string    // see above
 	Path     string
 	To       string // rename: the new path
 	ID       string // of the held candidate that it is about
@@ -72,6 +76,12 @@ func (r *Room) Rollback(ctx context.Context, seq int64, path string) (Verdict, e
 	if _, err := relpath.Parse(path); err != nil {
 		return Verdict{}, err
 	}
+	r.mu.Lock()
+	end := r.ledger.head.Seq
+	r.mu.Unlock()
+	if seq < 1 || seq > end {
+		return Verdict{}, fmt.Errorf("rollback: row %d: the journal has rows 1 to %d", seq, end)
+	}
 	then := new(journal.State)
 	err := r.eachRow(ctx, func(row journal.Row) bool {
 		if row.Seq <= seq && (r.opts.Key == nil || row.Verified) {
@@ -103,6 +113,17 @@ func (r *Room) Check(ctx context.Context, repair bool) ([]Finding, error) {
 	}
 	if err := r.eachRow(ctx, func(journal.Row) bool { return true }); err != nil {
 		add("check.chain", auditName, "the journal's chain is broken", "restore .scribe/audit.jsonl from a copy")
+	}
+	r.mu.Lock()
+	end := r.ledger.head.Seq
+	r.mu.Unlock()
+	if names, err := r.disk.LibList("versions"); err == nil {
+		for _, f := range names {
+			if seq, _, ok := journal.ParseVersionName("versions/" + f); ok && seq > end {
+				add("check.journal-short", auditName, fmt.Sprintf("versions of rows up to %d at least exist, and the journal ends at %d", seq, end), "compare Head with the one you kept, or restore the journal from a copy")
+				break
+			}
+		}
 	}
 	for _, path := range acceptedPaths(w.state) {
 		acc := w.state.Accepted[path]

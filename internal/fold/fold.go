@@ -14,7 +14,8 @@ import (
 // each rune (ß to ss, İ to i and a dot above) onto the lower-case member of its
 // SimpleFold orbit (so that Cherokee and Mtavruli, whose fold is not their lower
 // case, settle), NFKC. The result is a fixed point: Key(Key(s)) == Key(s).
-// Bytes that are not UTF-8 stay as they are, so that they never meet U+FFFD.
+// A string that is not UTF-8 only has its ASCII letters lowered: dropping a code point
+// could make new ones of the bytes around it.
 //
 // A string of lower-case ASCII, or of other runes that are their own key, is
 // returned without allocating.
@@ -111,6 +112,13 @@ func inert(b []byte, seen *Class) bool {
 }
 
 func slowKey(s string) string {
+	if !utf8.ValidString(s) {
+		b := []byte(s)
+		for i, c := range b {
+			b[i] = lower(c)
+		}
+		return string(b)
+	}
 	simple := true
 	for _, r := range s {
 		simple = simple && ClassOf(r).folds()
@@ -181,7 +189,7 @@ func foldRune(r rune) (one rune, many string) {
 // It is coarser than Key for such letters only. Unlike UTS #39 it never merges
 // ASCII with ASCII (1, l and I; rn and m): siblings named v1 and vl are ordinary.
 func Skeleton(s string) string {
-	if isASCII(s) {
+	if isASCII(s) || !utf8.ValidString(s) {
 		return Key(s)
 	}
 	return settle(Key(mapConfusable(s)))
@@ -192,6 +200,9 @@ func Views(s string) (key, skeleton string) {
 	var buf [128]byte
 	b, seen, ok := inertKey(buf[:0], s)
 	switch {
+	case !ok && !utf8.ValidString(s):
+		key = slowKey(s)
+		return key, key
 	case !ok:
 		key = slowKey(s)
 	case string(b) == s:
