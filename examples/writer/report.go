@@ -137,12 +137,25 @@ func (c callReport) word() string {
 		return "REJECTED"
 	case v != nil:
 		return "accepted"
+	case c.Ruling.IsError && contractError(c.Ruling.Text):
+		return "failed"
 	case c.Ruling.IsError:
 		return "DENIED"
 	case c.Ruling.Run:
 		return "run"
 	}
 	return "read"
+}
+
+// contractError reports whether a reply is one of the memory tool's ordinary errors: what
+// a model that looked first would not have tried.
+func contractError(text string) bool {
+	for _, s := range []string{" already exists", " does not exist", "No replacement was performed", "Invalid `insert_line`"} {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // summary is the call without the text that it carries, and what it is worth.

@@ -70,14 +70,14 @@ func readTranscript(name string) ([]byte, error) {
 func parseTranscript(data []byte) ([]turn, error) {
 	p := parser{tools: map[string]string{}}
 	n := 0
-	for raw := range bytes.Lines(data) {
+	for raw := range bytes.Lines(bytes.TrimPrefix(data, []byte("\uFEFF"))) {
 		n++
 		if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 			continue
 		}
 		var l line
 		if err := json.Unmarshal(raw, &l); err != nil {
-			return nil, fmt.Errorf("line %d is not a JSON object of a transcript: %w", n, err)
+			return nil, fmt.Errorf("line %d is not a JSON object of a transcript: %s", n, strings.ReplaceAll(err.Error(), "Go value of type main.line", "one"))
 		}
 		if l.Message == nil || (l.Type != "user" && l.Type != "assistant") {
 			continue // summaries, file snapshots, settings: not conversation
