@@ -99,7 +99,35 @@ func parseTree(data []byte, start, content int) (*node, *Error) {
 		!t.anyText(content) {
 		return &node{kind: mapping, style: block, start: len(data), end: len(data)}, nil
 	}
-	return t.top(top)
+	root, err := t.top(top)
+	if err == nil && !root.placed(root.start, root.end) {
+		// An explicit key ("? ") with an odd value, say: where its parts stand is not known
+		// well enough to splice, so it is not understood well enough to read.
+		return nil, refuse("malformed", start)
+	}
+	return root, err
+}
+
+// placed reports whether the bytes of every node lie in its parent's, in order.
+func (n *node) placed(from, to int) bool {
+	if n.start < from || n.end < n.start || to < n.end {
+		return false
+	}
+	at := n.start
+	for i := range n.pairs {
+		p := &n.pairs[i]
+		if !p.key.placed(at, n.end) || p.colon < p.key.end || p.value.start < p.colon || !p.value.placed(p.colon, n.end) {
+			return false
+		}
+		at = p.end()
+	}
+	for _, item := range n.items {
+		if !item.placed(at, n.end) {
+			return false
+		}
+		at = item.end
+	}
+	return true
 }
 
 // top converts the outermost node.
