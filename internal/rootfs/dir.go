@@ -20,7 +20,7 @@ const (
 	// InFlight holds files that are written and not yet swapped in. Their names need
 	// not survive a power cut unless [Dir.SyncInFlight] says so. What is left there
 	// after a crash is either ours (the bytes of a journal row), or came out of a
-	// swap: recovery compares it, and moves what it does not know with [Dir.LibMove]
+	// swap: recovery compares it, and keeps what it does not know among the versions
 	// before it removes the rest.
 	InFlight = "tmp"
 	// Versions is where a swap parks bytes that came from outside.
