@@ -340,3 +340,34 @@ func TestJournalShorterThanItsVersions(t *testing.T) {
 		t.Errorf("check: %+v, %v", fs, err)
 	}
 }
+
+// TestHistoryNamesTheAct: whoever decides on a held candidate has to see what it does.
+func TestHistoryNamesTheAct(t *testing.T) {
+	r, _ := newRoom(t, &Options{ReviewAll: true})
+	kept := store(t, r, Operator, Candidate{Path: "a.md", Text: "One.\n"})
+	g := session(t, r, UserObserved).Guard(1)
+	want := map[string]string{}
+	for act, c := range map[string]Candidate{
+		"add":     {Path: "b.md", Text: "Two.\n"},
+		"archive": {Path: "a.md", Remove: true, Base: kept.Hash},
+		"rename":  {Path: "a.md", To: "c.md", Base: kept.Hash},
+	} {
+		v := proposed(t, g, c)
+		if v.Outcome != Held {
+			t.Fatalf("%s: %v, want held", act, v.Outcome)
+		}
+		want[v.ID] = act
+	}
+	got := map[string]string{}
+	for rec, err := range r.History(context.Background(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Op == "hold" {
+			got[rec.ID] = rec.Act
+		}
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("acts of what is held (-got +want):\n%s", diff)
+	}
+}

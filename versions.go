@@ -27,6 +27,7 @@ type Record struct {
 	Path     string
 	To       string // rename: the new path
 	ID       string // of the held candidate that it is about
+	Act      string // hold, approve: what the candidate does, one of add, replace, edit, archive, rename
 	By       string // "writer", "operator", or the name that the operator gave
 	Reason   string
 	Old, New string   // hex SHA-256 of the bytes before and after; "": nothing
@@ -55,7 +56,7 @@ func (r *Room) History(ctx context.Context, path string) iter.Seq2[Record, error
 		more := true
 		err := r.eachRow(ctx, func(row journal.Row) bool {
 			if path == "" || row.Path == path || row.To == path {
-				more = yield(Record{Seq: row.Seq, Time: row.Time, Op: row.Op, Path: row.Path, To: row.To, ID: row.ID, By: row.By, Reason: row.Reason, Old: row.Old, New: row.New, Rules: row.Rules}, nil)
+				more = yield(Record{Seq: row.Seq, Time: row.Time, Op: row.Op, Path: row.Path, To: row.To, ID: row.ID, Act: row.Act, By: row.By, Reason: row.Reason, Old: row.Old, New: row.New, Rules: row.Rules}, nil)
 			}
 			return more
 		})
