@@ -30,7 +30,7 @@ const pureStd = `
 // and the root wires.
 var allowed = map[string]string{
 	".": pureStd + ` context crypto/rand io/fs net/url path/filepath
-		internal/directive internal/entry internal/fold internal/gate internal/hidden internal/journal internal/lexical
+		internal/directive internal/due internal/entry internal/fold internal/gate internal/hidden internal/journal internal/lexical
 		internal/memtool internal/relpath internal/rootfs internal/secret internal/strictjson`,
 	"internal/fold":       pureStd + " golang.org/x/text/cases golang.org/x/text/unicode/norm",
 	"internal/relpath":    pureStd + " internal/fold golang.org/x/text/unicode/norm",
@@ -42,6 +42,7 @@ var allowed = map[string]string{
 	"internal/lexical":    pureStd + " internal/fold golang.org/x/text/unicode/norm",
 	"internal/memtool":    pureStd,
 	"internal/strictjson": pureStd,
+	"internal/due":        pureStd,
 	"internal/gate":       pureStd + " internal/fold",
 	"internal/rootfs":     pureStd + " context crypto/rand io/fs math/rand/v2 os path path/filepath syscall unsafe internal/relpath internal/fold",
 }
