@@ -33,7 +33,7 @@ var allowed = map[string]string{
 		internal/directive internal/due internal/entry internal/fold internal/gate internal/hidden internal/journal internal/lexical
 		internal/memtool internal/relpath internal/rootfs internal/secret internal/strictjson`,
 	"internal/fold":       pureStd + " golang.org/x/text/cases golang.org/x/text/unicode/norm",
-	"internal/relpath":    pureStd + " internal/fold golang.org/x/text/unicode/norm",
+	"internal/relpath":    pureStd + " io/fs internal/fold golang.org/x/text/unicode/norm", // io/fs for its sentinel alone
 	"internal/hidden":     pureStd + " internal/fold golang.org/x/text/unicode/norm",
 	"internal/secret":     pureStd + " internal/fold",
 	"internal/directive":  pureStd + " internal/fold",

@@ -185,7 +185,8 @@ func (r *Room) visible(ctx context.Context, ceiling Trust) (ms []Memory, rest in
 }
 
 // Read gives one memory by its path: the accepted bytes where there are any, else
-// what lies there unaccepted. It fails with fs.ErrNotExist, or with the path rule.
+// what lies there unaccepted. It fails with fs.ErrNotExist, or with fs.ErrInvalid and the
+// path rule.
 func (r *Room) Read(ctx context.Context, path string) (Memory, error) {
 	w, err := r.world(ctx)
 	if err != nil {

@@ -2,7 +2,9 @@ package scribe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -185,4 +187,17 @@ func headOf(t testing.TB, r *Room) string {
 		t.Fatal(err)
 	}
 	return head
+}
+
+// TestReadRefusesNames: a refused name is told apart from a fault without a type of ours.
+func TestReadRefusesNames(t *testing.T) {
+	r, _ := newRoom(t, nil)
+	for _, name := range []string{"../a.md", "/a.md", "CON.md", ".scribe/audit.jsonl", ""} {
+		if _, err := r.Read(context.Background(), name); !errors.Is(err, fs.ErrInvalid) {
+			t.Errorf("reading %q gives %v, want fs.ErrInvalid", name, err)
+		}
+	}
+	if _, err := r.Read(context.Background(), "a.md"); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("reading what is not there gives %v, want fs.ErrNotExist", err)
+	}
 }

@@ -2,6 +2,7 @@ package relpath
 
 import (
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -31,6 +32,10 @@ type Refusal struct {
 
 // maxQuoted is the limit of bytes of a segment in a message.
 const maxQuoted = 64
+
+// Is makes every refusal an fs.ErrInvalid: a caller that only asks whether the name or
+// the disk was at fault needs no type of ours.
+func (r *Refusal) Is(target error) bool { return target == fs.ErrInvalid }
 
 // Error returns the rule's text, the segment and the suggestion. It holds no
 // absolute path: a segment has no slash, and is cut at a backslash or a colon.
