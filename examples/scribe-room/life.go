@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memoryroom/scribe"
+)
+
+func (a *app) archive() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "archive PATH...",
+		Short: "Retire memories; restore brings them back",
+		Long: `Retire memories. No model sees an archived memory any more; its text stays in the room,
+and restore brings it back.`,
+		Example: `  scribe-room archive project/old-plan.md --reason "shipped"
+  scribe-room list --stage archived`,
+		Args: args(1, -1, "one path or more"),
+		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
+			if err := a.confirm(fmt.Sprintf("Retire %s?", things(args, "memories"))); err != nil {
+				return err
+			}
+			return a.each("archived", args, func(path string) error { return r.Archive(ctx, path, reason) })
+		}),
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	c.ValidArgsFunction = a.paths("active", "changed")
+	return c
+}
+
+// things names what a question is about: the one thing, or how many.
+func things(args []string, plural string) string {
+	if len(args) == 1 {
+		return fmt.Sprintf("%.120q", args[0])
+	}
+	return fmt.Sprintf("%d %s", len(args), plural)
+}
+
+// each does one thing to each path and reports each.
+func (a *app) each(done string, paths []string, do func(string) error) error {
+	type outcome struct {
+		Path  string `json:"path"`
+		Done  bool   `json:"done"`
+		Error string `json:"error,omitempty"`
+	}
+	out := make([]outcome, 0, len(paths))
+	var errs []error
+	for _, p := range paths {
+		o := outcome{Path: p, Done: true}
+		if err := do(p); err != nil {
+			o.Done, o.Error = false, err.Error()
+			errs = append(errs, fmt.Errorf("%.120q: %w", p, err))
+		}
+		out = append(out, o)
+	}
+	if err := a.print(out, func() {
+		for _, o := range out {
+			if o.Done {
+				a.screen.printf("%s  %s\n", done, plain(o.Path))
+			}
+		}
+	}); err != nil {
+		errs = append(errs, err)
+	}
+	return worst(errs...)
+}
+
+func (a *app) restore() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "restore PATH...",
+		Short: "Bring archived memories back",
+		Example: `  scribe-room list --stage archived
+  scribe-room restore project/old-plan.md`,
+		Args: args(1, -1, "one path or more"),
+		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
+			var vs []scribe.Verdict
+			var errs []error
+			for _, p := range args {
+				v, err := r.Restore(ctx, p)
+				if err != nil {
+					errs = append(errs, fmt.Errorf("%.120q: %w", p, err))
+					continue
+				}
+				vs = append(vs, v)
+			}
+			return worst(append(errs, a.verdicts("restored", vs, nil))...)
+		}),
+	}
+	c.ValidArgsFunction = a.paths("archived")
+	return c
+}
+
+func (a *app) rollback() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rollback PATH SEQ",
+		Short: "Put a memory back as it was after a row of the audit log",
+		Long: `Put a memory back as it was once row SEQ of the audit log was carried out: those bytes,
+and what they were worth. versions lists the rows. It is a change like any other, and can
+be rolled back itself.`,
+		Example: `  scribe-room versions project/deploy.md
+  scribe-room rollback project/deploy.md 17`,
+		Args: args(2, 2, "a path and a row"),
+		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
+			seq, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil || seq < 1 {
+				return usage("%.40q is no row of the audit log; scribe-room versions PATH lists them", args[1])
+			}
+			if err := a.confirm(fmt.Sprintf("Put %.120q back as of row %d?", args[0], seq)); err != nil {
+				return err
+			}
+			v, err := r.Rollback(ctx, seq, args[0])
+			if err != nil {
+				return usageIf(err, "rollback: row")
+			}
+			return a.verdicts("rolled back", []scribe.Verdict{v}, nil)
+		}),
+	}
+	c.ValidArgsFunction = a.paths("active", "changed")
+	return c
+}
+
+func (a *app) purge() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "purge PATH...",
+		Short: "Erase memories for good, with every version",
+		Long: `Erase the text of memories from everywhere in the room: the file, its versions, the
+archive, what waits under its path, stored snapshots. A row without content stays in the
+audit log. Nothing brings the text back. Copies outside the room (git, backups, an
+editor's) are not touched.`,
+		Example: `  scribe-room purge user/health.md --reason "asked to"`,
+		Args:    args(1, -1, "one path or more"),
+		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
+			if err := a.confirm(fmt.Sprintf("Erase %s for good?", things(args, "memories"))); err != nil {
+				return err
+			}
+			var left []scribe.Finding
+			err := a.each("purged", args, func(path string) error {
+				more, err := r.Purge(ctx, path, reason)
+				left = append(left, more...)
+				return err
+			})
+			if len(left) > 0 {
+				if !a.json {
+					a.findings(left)
+				}
+				err = worst(err, coded{exitFound, fmt.Errorf("%d copies may be left: %s", len(left), rulesOf(left))})
+			}
+			return err
+		}),
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	c.ValidArgsFunction = a.paths("active", "changed", "archived")
+	return c
+}
