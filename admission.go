@@ -21,14 +21,18 @@ import (
 //	remove           Remove: the memory goes to the archive, it is never erased
 //	rename           To is the new path
 //
-// Description, Type and Key are written as frontmatter; without them the file is
-// exactly the bytes of Text. The five operations share one struct, so that a proposal
-// is one value that can be logged, queued and decoded.
+// Description, Type, Key, Topic, Tags and VerifyWhen are the labels: they are written
+// as frontmatter; without them the file is exactly the bytes of Text. The five
+// operations share one struct, so that a proposal is one value that can be logged,
+// queued and decoded.
 type Candidate struct {
 	Path        string // relative, slash-separated, ends in ".md"
 	Description string // one line for the index; "" leaves it to the first line of the body
 	Type        string // "user", "feedback", "project" or "reference"; "": "project"
 	Key         string // names the truth that this memory states; "": the path without ".md"
+	Topic       string // the group that people put it in
+	Tags        []string
+	VerifyWhen  string // when it is to be checked again: 2027-03-01, P3M, 3个月后; other text is prose
 	Text        string
 	Old, New    string
 	Remove      bool

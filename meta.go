@@ -12,8 +12,13 @@ import (
 // meta is what listings and judgements need of a memory's text.
 type meta struct {
 	Description, Type, Key string
-	Body                   string // digest of the normalised body: the same truth in the same words
-	Size                   int    // bytes of the file
+
+	Topic      string
+	Tags       string // one a line, so that a meta can be compared
+	VerifyWhen string
+
+	Body string // digest of the normalised body: the same truth in the same words
+	Size int    // bytes of the file
 }
 
 func metaOf(path string, data []byte) meta {
@@ -30,8 +35,18 @@ func metaOf(path string, data []byte) meta {
 	if k := e.Key(); k != "" {
 		m.Key = k
 	}
+	m.Topic, m.VerifyWhen = clipBytes(e.Topic(), maxLabel), clipBytes(e.VerifyWhen(), maxLabel)
+	m.Tags = strings.Join(e.Tags(), "\n")
 	m.Body = journal.Sum(entry.NormalBody(e.Body()))
 	return m
+}
+
+// tags lists the tags; nil for none.
+func (m meta) tags() []string {
+	if m.Tags == "" {
+		return nil
+	}
+	return strings.Split(m.Tags, "\n")
 }
 
 // clipBytes cuts s to at most n bytes, between two characters.

@@ -16,7 +16,7 @@ import (
 )
 
 // Memory is one topic file, in any stage: the row that every listing shows. It is plain
-// data. The stages are
+// data, with a field for whatever a person sorts or filters by. The stages are
 //
 //	active      accepted, and the file holds the accepted text
 //	changed     accepted, and the file holds something else: this is the accepted text
@@ -31,13 +31,21 @@ type Memory struct {
 	Description string // from the frontmatter, else the first line of the body, clipped
 	Type        string // "user", "feedback", "project" or "reference"
 	Key         string // one key, one truth; by default the path without ".md"
+	Topic       string // from the frontmatter: the group that people put it in
+	Tags        []string
+	VerifyWhen  string // from the frontmatter: when it is to be checked again; see Room.Due
 	Stage       string // see above
-	ID          string // pending only: for Resolve
-	Trust       Trust
-	Modified    time.Time // when these bytes were accepted or held; UTC
-	Hash        string    // hex SHA-256 of the file; for a pending memory, of everything that an approval binds
-	Text        string    // the whole file
-	Findings    []Finding // flags; for a pending memory, why it is held
+	ID          string // pending: for Resolve. Archived, where an older one has the path: for Restore
+
+	Supersedes   []string // paths of the archived memories that it took the place of
+	SupersededBy string   // archived only: path of the memory that took its place
+	Category     string   // archived only: why it was retired, in a word
+
+	Trust    Trust
+	Modified time.Time // when these bytes were accepted or held; UTC
+	Hash     string    // hex SHA-256 of the file; for a pending memory, of everything that an approval binds
+	Text     string    // the whole file
+	Findings []Finding // flags; for a pending memory, why it is held
 }
 
 // The stages of a memory.
@@ -297,5 +305,8 @@ func (r *Room) source(who author) string {
 // describe makes a Memory of a file's bytes.
 func describe(path, stage string, data []byte) Memory {
 	m := metaOf(path, data)
-	return Memory{Path: path, Description: m.Description, Type: m.Type, Key: m.Key, Stage: stage, Hash: journal.Sum(data), Text: string(data)}
+	return Memory{
+		Path: path, Description: m.Description, Type: m.Type, Key: m.Key, Topic: m.Topic, Tags: m.tags(), VerifyWhen: m.VerifyWhen,
+		Stage: stage, Hash: journal.Sum(data), Text: string(data),
+	}
 }

@@ -84,7 +84,14 @@ var writerKeys = []string{"metadata", "description", "type", "key", "topic", "ta
 // textOf works out the complete file that c would leave behind.
 func textOf(c Candidate, op string, was standing) text {
 	t := text{base: string(was.bytes)}
-	for _, l := range []field{{"description", c.Description}, {"type", c.Type}, {"key", c.Key}} {
+	for _, l := range []field{
+		{"description", c.Description},
+		{"type", c.Type},
+		{"key", c.Key},
+		{"topic", c.Topic},
+		{"tags", strings.Join(c.Tags, ", ")},
+		{"verify_when", c.VerifyWhen},
+	} {
 		if l.value == "" {
 			continue
 		}
@@ -214,7 +221,7 @@ func (t *text) label() {
 	}
 	for _, l := range t.labels {
 		before := len(t.whole)
-		out, err := e.Set(l.value, labelPath(l.name)...)
+		out, err := e.Set(l.value, labelIn(e, l.name)...)
 		if err == nil {
 			e, err = entry.Parse(out)
 		}
@@ -274,7 +281,18 @@ func judgeShape(p *proposal, w *world) []Finding {
 	if len(c.Supersedes) > 0 && !p.who.hand {
 		fs = append(fs, refuse("candidate.supersedes", Rejected, "supersedes", "only the operator says what a memory takes the place of", "propose the memory without it"))
 	}
-	for _, f := range []field{{"path", c.Path}, {"to", c.To}, {"description", c.Description}, {"type", c.Type}, {"key", c.Key}, {"text", c.Text}, {"new", c.New}} {
+	for _, f := range []field{
+		{"path", c.Path},
+		{"to", c.To},
+		{"description", c.Description},
+		{"type", c.Type},
+		{"key", c.Key},
+		{"topic", c.Topic},
+		{"tags", strings.Join(c.Tags, ", ")},
+		{"verify_when", c.VerifyWhen},
+		{"text", c.Text},
+		{"new", c.New},
+	} {
 		if !utf8.ValidString(f.value) {
 			fs = append(fs, refuse("candidate.utf8", Rejected, f.name, "the field is not valid UTF-8", "send text"))
 		}
@@ -285,7 +303,7 @@ func judgeShape(p *proposal, w *world) []Finding {
 	if len(c.Key) > maxKey || strings.ContainsAny(c.Key, "\n\r\t") {
 		fs = append(fs, refuse("candidate.key", Rejected, "key", fmt.Sprintf("a key is one line of at most %d bytes", maxKey), "use a short name such as auth-migration"))
 	}
-	return fs
+	return append(fs, badLabels("candidate", c.Topic, c.Tags, c.VerifyWhen)...)
 }
 
 // judgeLabels refuses malformed frontmatter, unknown types, and keys that are the
@@ -332,6 +350,10 @@ func judgeLabels(p *proposal, _ *world) []Finding {
 	}
 	if !p.text.labelled("key") && (len(e.Key()) > maxKey || strings.ContainsFunc(e.Key(), unicode.IsControl)) {
 		fs = append(fs, refuse("frontmatter.key", Rejected, "key", fmt.Sprintf("a key is one line of at most %d bytes", maxKey), "use a short name such as auth-migration"))
+	}
+	if was, now := metaOf("", []byte(p.text.base)), metaOf("", []byte(p.text.whole)); !p.text.labelled("topic") && !p.text.labelled("tags") && !p.text.labelled("verify_when") &&
+		(was.Topic != now.Topic || was.Tags != now.Tags || was.VerifyWhen != now.VerifyWhen) {
+		fs = append(fs, badLabels("frontmatter", e.Topic(), e.Tags(), e.VerifyWhen())...)
 	}
 	if t := e.Type(); t != "" && t != baseType && !slices.Contains(memoryTypes, t) {
 		fs = append(fs, refuse("frontmatter.type", Rejected, "type", "the type is not one that a room knows", "use user, feedback, project or reference"))

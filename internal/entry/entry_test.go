@@ -304,3 +304,26 @@ func TestConflictMarkers(t *testing.T) {
 		}
 	}
 }
+
+func TestLabels(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, topic, when string
+		tags                  []string
+	}{
+		{"none", "text\n", "", "", nil},
+		{"flat", "---\ntopic: a/b\ntags: [x, 'y z', 2026-01-02]\nverify_when: 3个月后\n---\n", "a/b", "3个月后", []string{"x", "y z", "2026-01-02"}},
+		{"metadata first", "---\ntopic: flat\ntags: [flat]\nmetadata:\n  topic: deep\n  tags:\n    - one\n    - two\n---\n", "deep", "", []string{"one", "two"}},
+		{"one text", "---\ntags: x, y，z、x,\nverify_when: 2027-03-01\n---\n", "", "2027-03-01", []string{"x", "y", "z"}},
+		{"nulls", "---\ntopic: ~\ntags: [~, {a: b}, c]\nmetadata:\n  tags: null\n---\n", "", "", []string{"c"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := mustParse(t, tt.in)
+			if diff := cmp.Diff(tt.tags, e.Tags()); diff != "" {
+				t.Errorf("tags (-want +got):\n%s", diff)
+			}
+			if e.Topic() != tt.topic || e.VerifyWhen() != tt.when {
+				t.Errorf("topic %q, verify_when %q; want %q, %q", e.Topic(), e.VerifyWhen(), tt.topic, tt.when)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package entry
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -26,6 +27,43 @@ func (e *Entry) Type() string { return strings.TrimSpace(e.either("type")) }
 
 // Key returns the field "key", metadata's before the flat one, or "".
 func (e *Entry) Key() string { return strings.TrimSpace(e.either("key")) }
+
+// Topic returns the field "topic", metadata's before the flat one, or "". A slash in it
+// is an ordinary character: topics have one level.
+func (e *Entry) Topic() string { return oneLine(e.either("topic")) }
+
+// VerifyWhen returns the field "verify_when", metadata's before the flat one, or "".
+func (e *Entry) VerifyWhen() string { return oneLine(e.either("verify_when")) }
+
+// Tags returns the field "tags", metadata's before the flat one: a list of texts, or one
+// text with commas between them (Western, full-width or the enumeration comma).
+// Blank ones are left out, and of equal ones the later; the order stays.
+func (e *Entry) Tags() []string {
+	var texts []string
+	for _, path := range [][]string{{"metadata", "tags"}, {"tags"}} {
+		n := e.find(path)
+		switch {
+		case n == nil || n.null():
+			continue
+		case n.kind == scalar:
+			texts = strings.FieldsFunc(n.text, func(r rune) bool { return r == ',' || r == '，' || r == '、' })
+		case n.kind == list:
+			for _, item := range n.items {
+				if item.kind == scalar && !item.null() {
+					texts = append(texts, item.text)
+				}
+			}
+		}
+		break
+	}
+	var tags []string
+	for _, t := range texts {
+		if t = oneLine(t); t != "" && !slices.Contains(tags, t) {
+			tags = append(tags, t)
+		}
+	}
+	return tags
+}
 
 // either looks under metadata, then at the top level. An unquoted null is how
 // YAML says that there is no value.

@@ -31,8 +31,10 @@
 //	trust    name of the trust that the bytes were stored with
 //	source   where the text came from: a keyed hash of the session, and a turn
 //	key      the memory's key
+//	link     archive, link: the path of the memory that takes its place
+//	category archive, link: why it was retired, in a word
 //	act      hold, approve: the operation that waits, or that is carried out
-//	ref      abort, rollback, prune: the seq of the row that is meant
+//	ref      abort, rollback, restore, prune: the seq of the row that is meant
 //	by       who acted
 //	reason   why, in the words of whoever acted
 //	rules    rule identifiers: flags of an accepted memory, reasons of a refusal
@@ -69,16 +71,23 @@
 //	replace   new at path                            same
 //	edit      new at path                            same
 //	adopt     new at path, approved by the operator  same
-//	rollback  new at path; without new: path freed   a tomb, or its removal
-//	restore   new at to (or path)                    archive entry path goes
-//	rename    those of path move to to               a tomb at path
+//	rollback  new at path; without new: path freed   a tomb, or its removal; what was retired
+//	                                                 from path after row ref leaves the archive
+//	restore   new at to (or path)                    archive entry path goes, or with ref the
+//	                                                 one that row ref made
+//	rename    those of path move to to               a tomb at path; links to path lead to to
 //	remove    path freed                             a tomb at path
-//	archive   path freed                             a tomb; archive entry to (or path)
+//	archive   path freed                             a tomb; archive entry to (or path), with
+//	                                                 its link and category
+//	link      -                                      archive entry path: its link is what the
+//	                                                 row says, its category and bytes too
+//	                                                 where the row has them
 //	observe   without new: path freed (deleted       a tomb. With new: none changes, the
 //	          outside)                               bytes seen are noted as unaccepted
 //	purge     path freed, its archive entries go     its candidates go, its tomb keeps no
-//	                                                 hash, digest is refused. With id: only
-//	                                                 that candidate goes, digest is refused
+//	                                                 hash, digest is refused, links to path
+//	                                                 are cut. With id: only that candidate
+//	                                                 goes, digest is refused
 //	approve   what act does, approved                candidate id goes, digest is cleared
 //	abort     what row ref did is undone             everything else it did, too
 //	anchor    all acceptance ends, archived too      candidates and observations end;

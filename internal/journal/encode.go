@@ -135,6 +135,8 @@ func appendBody(b []byte, r *Row) []byte {
 	b = appendText(b, "trust", r.Trust)
 	b = appendText(b, "source", r.Source)
 	b = appendText(b, "key", r.Key)
+	b = appendText(b, "link", r.Link)
+	b = appendText(b, "category", r.Category)
 	b = appendText(b, "act", r.Act)
 	b = appendInt(b, "ref", r.Ref)
 	b = appendText(b, "by", r.By)

@@ -71,6 +71,9 @@ func sample() []Row {
 		row(OpPurge, at("d.md"), digest("gone"), func(r *Row) { r.Approved = true }),
 		row(OpPrune, was("a1"), ref(3)),
 		row(OpWaive, func(r *Row) { r.Rules, r.Reason = []string{"outside-changes"}, "single user" }),
+		row(OpAdd, at("e.md"), now("e1")),
+		row(OpArchive, at("e.md"), was("e1"), now("e2"), func(r *Row) { r.Link, r.Category = "f.md", "superseded" }),
+		row(OpLink, at("e.md"), now("e3"), func(r *Row) { r.Link = "g.md" }),
 		row(OpOpen),
 	}
 }
@@ -123,8 +126,8 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("row %d: seq %d, verified %v, mac %q", i, r.Seq, r.Verified, r.MAC)
 				}
 			}
-			if len(ops) != 22 {
-				t.Errorf("sample has %d ops, want all 22", len(ops))
+			if len(ops) != 23 {
+				t.Errorf("sample has %d ops, want all 23", len(ops))
 			}
 		})
 	}

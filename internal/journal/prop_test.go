@@ -13,10 +13,10 @@ import (
 
 var allOps = []string{
 	OpAnchor, OpAdopt, OpAdd, OpReplace, OpEdit, OpRemove, OpRename, OpHold, OpWithdraw, OpApprove, OpRefuse,
-	OpReject, OpArchive, OpRestore, OpRollback, OpObserve, OpAbort, OpPurge, OpPrune, OpWaive, OpOpen,
+	OpReject, OpArchive, OpRestore, OpRollback, OpObserve, OpAbort, OpPurge, OpPrune, OpWaive, OpOpen, OpLink,
 }
 
-var acts = []string{OpAdd, OpReplace, OpEdit, OpRemove, OpArchive, OpRename}
+var acts = []string{OpAdd, OpReplace, OpEdit, OpRemove, OpArchive, OpRename, OpRestore}
 
 // drawRow draws a row of any op that check accepts at that seq, over few names, so that
 // rows meet each other; its free text may be anything.
@@ -63,6 +63,9 @@ func drawRow(t *rapid.T, seq int64) Row {
 	text := rapid.Custom(func(t *rapid.T) string { return strings.ToValidUTF8(rapid.String().Draw(t, "text"), "?") })
 	r.Trust, r.Source, r.Key, r.By = text.Draw(t, "trust"), text.Draw(t, "source"), text.Draw(t, "key"), text.Draw(t, "by")
 	r.Reason, r.Plan = text.Draw(t, "reason"), text.Draw(t, "plan")
+	if r.Op == OpArchive || r.Op == OpLink {
+		r.Link, r.Category = maybe("link", "a", "b", "x"), text.Draw(t, "category")
+	}
 	r.Rules = rapid.SliceOfN(text, 0, 3).Draw(t, "rules")
 	r.Approved = rapid.Bool().Draw(t, "approved")
 	return r

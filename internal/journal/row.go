@@ -42,7 +42,8 @@ const (
 	OpApprove  = "approve"  // the operator accepted a waiting candidate
 	OpRefuse   = "refuse"   // the operator rejected a candidate or unaccepted bytes
 	OpReject   = "reject"   // admission refused a candidate; nothing of its content is kept
-	OpArchive  = "archive"  // a memory was retired to the archive
+	OpArchive  = "archive"  // a memory was retired to the archive; link names what takes its place
+	OpLink     = "link"     // an archived memory's link or category was changed; "" cuts the link
 	OpRestore  = "restore"  // a memory came back from the archive
 	OpRollback = "rollback" // a path was set back to what it was at row ref
 	OpObserve  = "observe"  // a change that somebody made outside was found
@@ -78,11 +79,14 @@ type Change struct {
 	Trust  string `json:"trust,omitempty"`
 	Source string `json:"source,omitempty"`
 	Key    string `json:"key,omitempty"`
+	Link   string `json:"link,omitempty"` // archive, link: path of the memory that takes its place
+
+	Category string `json:"category,omitempty"` // archive, link: why it was retired
 }
 
 // Decision is who decided what, why, and about which proposal.
 type Decision struct {
-	Act      string   `json:"act,omitempty"`      // hold, approve: one of add, replace, edit, remove, archive, rename
+	Act      string   `json:"act,omitempty"`      // hold, approve: one of add, replace, edit, remove, archive, rename, restore
 	Ref      int64    `json:"ref,omitempty"`      // seq of an earlier row
 	By       string   `json:"by,omitempty"`       // who
 	Reason   string   `json:"reason,omitempty"`   // why
@@ -141,7 +145,7 @@ func needs(op string) (fields int, known bool) {
 		return needFormat, true
 	case OpAdd, OpReplace, OpEdit, OpAdopt, OpRestore:
 		return needPath | needNew, true
-	case OpRemove, OpArchive, OpRollback, OpObserve:
+	case OpRemove, OpArchive, OpLink, OpRollback, OpObserve:
 		return needPath, true
 	case OpRename:
 		return needPath | needTo, true
@@ -166,7 +170,7 @@ func check(r *Row) error {
 	}
 	if r.Act != "" {
 		switch r.Act {
-		case OpAdd, OpReplace, OpEdit, OpRemove, OpArchive, OpRename:
+		case OpAdd, OpReplace, OpEdit, OpRemove, OpArchive, OpRename, OpRestore:
 		default:
 			return errors.New("act is not a change to one memory")
 		}
@@ -196,6 +200,8 @@ func check(r *Row) error {
 	switch {
 	case r.Format != 0 && r.Op != OpFormat:
 		return errors.New("format outside a format row")
+	case (r.Link != "" || r.Category != "") && r.Op != OpArchive && r.Op != OpLink:
+		return errors.New("link or category of what is not archived")
 	case r.Ref < 0 || r.Ref != 0 && r.Ref >= r.Seq:
 		return errors.New("ref is not an earlier row")
 	case r.Op == OpAbort && r.Seq-r.Ref > Window:
@@ -217,7 +223,7 @@ func checkText(r *Row) error {
 			return errors.New("not a hex SHA-256")
 		}
 	}
-	for _, s := range [...]string{r.Path, r.To, r.Trust, r.Source, r.Key, r.By, r.Reason, r.ID, r.Plan} {
+	for _, s := range [...]string{r.Path, r.To, r.Trust, r.Source, r.Key, r.Link, r.Category, r.By, r.Reason, r.ID, r.Plan} {
 		if !utf8.ValidString(s) {
 			return errors.New("text is not UTF-8")
 		}

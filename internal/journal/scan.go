@@ -24,6 +24,8 @@ func scan(line []byte) (r Row, ok bool) {
 	r.Trust = c.text(`,"trust":"`)
 	r.Source = c.text(`,"source":"`)
 	r.Key = c.text(`,"key":"`)
+	r.Link = c.text(`,"link":"`)
+	r.Category = c.text(`,"category":"`)
 	r.Act = c.text(`,"act":"`)
 	r.Ref = c.number(`,"ref":`)
 	r.By = c.text(`,"by":"`)

@@ -30,6 +30,11 @@ type Archived struct {
 	Accepted        // as it was, with the bytes that were archived; Time is when it was retired
 	Path     string // where it was
 	Retired  int64  // the row that retired it
+	Category string // why
+
+	// SupersededBy is the path of the memory that took its place; "" for none. It is the
+	// one record of the link: what a memory supersedes is read from here too.
+	SupersededBy string
 }
 
 // Tomb is what is left of a path that was freed. A new memory at that path, or under that
@@ -47,7 +52,7 @@ type Tomb struct {
 type Held struct {
 	Path   string
 	To     string // rename
-	Op     string // what it would do: add, replace, edit, remove, archive or rename
+	Op     string // what it would do: add, replace, edit, remove, archive, rename or restore
 	Hash   string // of the pending file
 	Base   string // hash of what it builds on
 	Digest string // of the proposal
@@ -142,13 +147,22 @@ func (s *State) effect(t *step, r *Row) {
 	case OpAdd, OpReplace, OpEdit, OpAdopt:
 		s.accept(t, r, r.Path)
 	case OpRollback:
+		for name, a := range Sorted(s.Archived) {
+			if r.Ref > 0 && a.Path == r.Path && a.Retired > r.Ref {
+				drop(s.Archived, &t.archived, name)
+			}
+		}
 		if r.New == "" {
 			s.free(t, r)
 			return
 		}
 		s.accept(t, r, r.Path)
 	case OpRestore:
-		drop(s.Archived, &t.archived, r.Path)
+		name := r.Path
+		if r.Ref > 0 {
+			name, _ = s.Retired(r.Ref)
+		}
+		drop(s.Archived, &t.archived, name)
 		s.accept(t, r, target(r))
 	case OpRename:
 		s.rename(t, r)
@@ -156,6 +170,8 @@ func (s *State) effect(t *step, r *Row) {
 		s.free(t, r)
 	case OpArchive:
 		s.retire(t, r)
+	case OpLink:
+		s.link(t, r)
 	case OpObserve:
 		s.observe(t, r)
 	case OpPurge:
@@ -234,6 +250,7 @@ func (s *State) rename(t *step, r *Row) {
 		return
 	}
 	s.settle(t, r.To, moved(a, r))
+	s.point(t, r.Path, r.To)
 }
 
 // retire moves an acceptance into the archive.
@@ -242,7 +259,44 @@ func (s *State) retire(t *step, r *Row) {
 	if !ok {
 		return
 	}
-	set(&s.Archived, &t.archived, target(r), Archived{Accepted: moved(a, r), Path: r.Path, Retired: r.Seq})
+	set(&s.Archived, &t.archived, target(r), Archived{
+		Accepted: moved(a, r), Path: r.Path, Retired: r.Seq, Category: r.Category, SupersededBy: r.Link,
+	})
+}
+
+// link changes what is said of an archived memory.
+func (s *State) link(t *step, r *Row) {
+	a, ok := s.Archived[r.Path]
+	if !ok {
+		return
+	}
+	if a.SupersededBy = r.Link; r.Category != "" {
+		a.Category = r.Category
+	}
+	if r.New != "" && r.New != a.Hash {
+		a.Hash, a.Seq = r.New, r.Seq
+	}
+	set(&s.Archived, &t.archived, r.Path, a)
+}
+
+// point makes the links to a path lead to another one, or cuts them ("").
+func (s *State) point(t *step, from, to string) {
+	for name, a := range Sorted(s.Archived) {
+		if a.SupersededBy == from {
+			a.SupersededBy = to
+			set(&s.Archived, &t.archived, name, a)
+		}
+	}
+}
+
+// Retired finds the archived memory that the row of that number retired.
+func (s *State) Retired(seq int64) (name string, a Archived) {
+	for name, a := range s.Archived {
+		if a.Retired == seq {
+			return name, a
+		}
+	}
+	return "", Archived{}
 }
 
 // moved is a with what the row names of it. Bytes keep the row that put them
@@ -299,6 +353,7 @@ func (s *State) purge(t *step, r *Row) {
 			drop(s.Archived, &t.archived, name)
 		}
 	}
+	s.point(t, r.Path, "")
 	for id, h := range Sorted(s.Pending) {
 		if h.Path == r.Path || h.To == r.Path {
 			drop(s.Pending, &t.pending, id)

@@ -19,6 +19,14 @@ func numbered(rows ...Row) []Row {
 	return rows
 }
 
+func link(path string) func(*Row) {
+	return func(r *Row) {
+		if r.Link = path; r.Op == OpArchive {
+			r.Category = "superseded"
+		}
+	}
+}
+
 // brief is a state in few words, for tables.
 func brief(s *State) string {
 	name := map[string]string{"": "-"}
@@ -34,7 +42,11 @@ func brief(s *State) string {
 		out = append(out, fmt.Sprintf("%s=%s@%d%s", p, name[a.Hash], a.Seq, mark))
 	}
 	for p, a := range Sorted(s.Archived) {
-		out = append(out, fmt.Sprintf("archive:%s=%s@%d from %s", p, name[a.Hash], a.Seq, a.Path))
+		link := ""
+		if a.SupersededBy != "" || a.Category != "" {
+			link = fmt.Sprintf(" %s>%s", a.Category, a.SupersededBy)
+		}
+		out = append(out, fmt.Sprintf("archive:%s=%s@%d from %s%s", p, name[a.Hash], a.Seq, a.Path, link))
 	}
 	for p, t := range Sorted(s.Tombs) {
 		out = append(out, fmt.Sprintf("tomb:%s=%s@%d by %d", p, name[t.Hash], t.Seq, t.Freed))
@@ -88,6 +100,17 @@ func TestApply(t *testing.T) {
 		{"archive nothing", []Row{row(OpArchive, at("a"))}, "[]"},
 		{"restore", []Row{add, row(OpArchive, at("a")), row(OpRestore, at("a"), now("1"))}, "[a=1@3]"},
 		{"restore elsewhere", []Row{add, row(OpArchive, at("a"), to("a.1")), row(OpRestore, at("a.1"), to("b"), now("1"))}, "[b=1@3 tomb:a=1@1 by 2]"},
+		{"restore by the row that retired", []Row{add, row(OpArchive, at("a")), add, row(OpArchive, at("a"), to("a:4")), row(OpRestore, at("a"), now("1"), ref(4))}, "[a=1@5 archive:a=1@1 from a]"},
+		{"archive with a link", []Row{add, row(OpArchive, at("a"), link("b"))}, "[archive:a=1@1 from a superseded>b tomb:a=1@1 by 2]"},
+		{"link of nothing", []Row{row(OpLink, at("a"), link("b"))}, "[]"},
+		{"link elsewhere", []Row{add, row(OpArchive, at("a"), link("b")), row(OpLink, at("a"), now("2"), link("c"))}, "[archive:a=2@3 from a superseded>c tomb:a=1@1 by 2]"},
+		{"link cut", []Row{add, row(OpArchive, at("a"), link("b")), row(OpLink, at("a"), func(r *Row) { r.Category = "unused" })}, "[archive:a=1@1 from a unused> tomb:a=1@1 by 2]"},
+		{"a link follows a rename", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpRename, at("b"), to("c"))}, "[c=2@2 archive:a=1@1 from a superseded>c tomb:a=1@1 by 3 tomb:b=2@2 by 4]"},
+		{"a purge cuts links", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpPurge, at("b"))}, "[archive:a=1@1 from a superseded> tomb:a=1@1 by 3 tomb:b=-@2 by 4]"},
+		{"rollback over a retirement", []Row{add, row(OpArchive, at("a"), link("b")), row(OpRollback, at("a"), now("1"), ref(1))}, "[a=1@3]"},
+		{"rollback leaves an older retirement", []Row{add, row(OpArchive, at("a")), add, row(OpEdit, at("a"), now("2")), row(OpRollback, at("a"), now("1"), ref(3))}, "[a=1@5 archive:a=1@1 from a]"},
+		{"approve a restore", []Row{add, row(OpArchive, at("a")), row(OpHold, at("a"), now("m"), id("p"), act(OpRestore)), row(OpApprove, id("p"), act(OpRestore), at("a"), now("1"), ref(2))}, "[a=1@4!]"},
+		{"abort link", []Row{add, row(OpArchive, at("a"), link("b")), row(OpLink, at("a")), row(OpAbort, ref(3))}, "[archive:a=1@1 from a superseded>b tomb:a=1@1 by 2]"},
 		{"rollback", []Row{add, row(OpEdit, at("a"), now("2")), row(OpRollback, at("a"), now("1"), ref(1))}, "[a=1@3]"},
 		{"rollback to nothing", []Row{row(OpOpen), row(OpAdd, at("a"), now("1")), row(OpRollback, at("a"), ref(1))}, "[tomb:a=1@2 by 3]"},
 
