@@ -39,9 +39,11 @@ type localFile struct {
 // ledger is what this process has read of the journal. Its state is never changed
 // in place: a reader that holds it keeps what it saw.
 type ledger struct {
-	size  int64 // bytes read
+	first int64 // the row with which audit.jsonl begins; 0: nothing was read
+	size  int64 // bytes of audit.jsonl that were read
 	head  journal.Head
 	state *journal.State
+	fresh int // rows decoded since the checkpoint
 }
 
 // sync reads what was appended to the journal since the last call. It takes no
@@ -71,22 +73,17 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return -1, nil
 	}
-	if err != nil || size == r.ledger.size {
+	if err != nil || size == r.ledger.size && !r.isSealed(r.ledger.first) {
 		return -1, err
 	}
-	data, err := r.disk.LibRead(auditName, maxAudit)
+	from, data, err := r.unread()
 	if err != nil {
 		return -1, err
 	}
-	from := r.ledger
-	if int64(len(data)) < from.size {
-		return -1, tampered(errors.New("rows that were read are gone"))
-	}
 	rows, next, good, err := journal.Decode(data[from.size:], from.head, r.opts.Key)
-	var newer *journal.Newer
 	switch {
-	case errors.As(err, &newer):
-		r.readOnly = "the room is of a newer format"
+	case newer(err):
+		r.readOnly = newerFormat
 	case damaged(err):
 		return -1, tampered(err)
 	case err != nil && mend:
@@ -108,12 +105,8 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 		err = errIncomplete
 	}
 	state := from.state.Clone()
-	for _, row := range rows {
-		if r.opts.Key == nil || row.Verified {
-			state.Apply(row)
-		}
-	}
-	r.ledger = ledger{size: from.size + int64(good), head: next, state: state}
+	r.count(state, rows)
+	r.ledger = ledger{first: from.first, size: from.size + int64(good), head: next, state: state, fresh: from.fresh + len(rows)}
 	if r.opts.Key == nil && (r.local == nil || !r.local.ok) {
 		// History, but not authority: what it accepted counts where it was accepted.
 		r.ledger.state.Apply(journal.Row{Stamp: journal.Stamp{Seq: next.Seq}, Change: journal.Change{Op: journal.OpAnchor}})
@@ -122,6 +115,37 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 		torn = -1
 	}
 	return torn, nil
+}
+
+// newerFormat is why a room of a later version of this package is not written.
+const newerFormat = "the room is of a newer format"
+
+// unread reads audit.jsonl, and what was sealed since it was last read. The ledger says
+// from which byte of data on rows are to be counted.
+func (r *Room) unread() (from ledger, data []byte, err error) {
+	for try := 0; ; try++ {
+		if data, err = r.disk.LibRead(auditName, maxAudit); err != nil {
+			return from, nil, err
+		}
+		from = r.ledger
+		first := firstRow(data, max(from.first, 1))
+		switch {
+		case from.first == 0:
+			from, err = r.load(first, data)
+		case first != from.first:
+			from, err = r.catchUp(from, first)
+		}
+		if errors.Is(err, fs.ErrNotExist) && try < chainTries {
+			if try == chainTries-1 {
+				r.ledger = ledger{state: new(journal.State)} // dropped while we were away: from the start
+			}
+			continue // sealed while we read
+		}
+		if err == nil && int64(len(data)) < from.size {
+			err = tampered(errors.New("rows that were read are gone"))
+		}
+		return from, data, err
+	}
 }
 
 // errIncomplete says that an append is not all there.
@@ -216,7 +240,7 @@ func (r *Room) afterLock(ctx context.Context) error {
 		if err := r.append(journal.Row{Change: journal.Change{Op: journal.OpFormat}}); err != nil {
 			return err
 		}
-		if err := r.recordWaivers(ctx); err != nil {
+		if err := r.recordWaivers(); err != nil {
 			return err
 		}
 	} else if r.opts.Key == nil && (fresh || moved) {
@@ -224,7 +248,13 @@ func (r *Room) afterLock(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.finishInFlight(ctx)
+	if err := r.finishInFlight(ctx); err != nil {
+		return err
+	}
+	if err := r.dropLeftovers(); err != nil {
+		return err
+	}
+	return r.rotate()
 }
 
 // setAside keeps a torn tail under a name of its own and cuts it off.
@@ -234,12 +264,26 @@ func (r *Room) setAside(offset int64) error {
 		return err
 	}
 	if offset < int64(len(data)) {
-		name := fmt.Sprintf("audit.torn.%d", offset)
-		if err := r.disk.LibWriteNew(name, data[offset:]); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := r.keepAside("audit.torn.", data[offset:]); err != nil {
 			return err
 		}
 	}
 	return r.disk.LibTruncate(auditName, offset)
+}
+
+// keepAside stores bytes under the first of the names prefix1, prefix2, ... that is free
+// or has them already, as after a crash.
+func (r *Room) keepAside(prefix string, data []byte) error {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s%d", prefix, n)
+		err := r.disk.LibWriteNew(name, data)
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if old, err := r.disk.LibRead(name, int64(len(data))); err == nil && bytes.Equal(old, data) {
+			return nil
+		}
+	}
 }
 
 // writeLocal makes this directory the one where acceptance counts from now on.
@@ -302,47 +346,16 @@ func (r *Room) append(rows ...journal.Row) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ledger.head == base.head { // else a reader has seen the rows already
-		r.ledger = ledger{size: base.size + int64(len(data)), head: next, state: state}
-	}
-	return nil
-}
-
-// eachRow reads the journal from its beginning until fn returns false.
-func (r *Room) eachRow(ctx context.Context, fn func(journal.Row) bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	data, err := r.disk.LibRead(auditName, maxAudit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	rows, _, _, err := journal.Decode(data, journal.Head{}, r.opts.Key)
-	if damaged(err) {
-		return err
-	}
-	for _, row := range rows {
-		if !fn(row) {
-			return nil
-		}
+		r.ledger = ledger{first: max(base.first, 1), size: base.size + int64(len(data)), head: next, state: state, fresh: base.fresh + len(rows)}
 	}
 	return nil
 }
 
 // recordWaivers audits what the operator turned off, once for each change of it.
-func (r *Room) recordWaivers(ctx context.Context) error {
-	known := map[string]string{}
-	err := r.eachRow(ctx, func(row journal.Row) bool {
-		if row.Op == journal.OpWaive {
-			known[row.Key] = row.Reason
-		}
-		return true
-	})
-	if err != nil {
-		return err
-	}
+func (r *Room) recordWaivers() error {
+	r.mu.Lock()
+	known := r.ledger.state.Waived
+	r.mu.Unlock()
 	var rows []journal.Row
 	for _, name := range []string{waiveDirective, waiveUnaccepted} {
 		if known[name] != r.opts.Waive[name] { // given, changed or taken away

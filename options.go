@@ -37,6 +37,8 @@ type Options struct {
 	//	              user-observed: for a folder that its user alone edits
 	//	"directive"   instruction-shaped text is flagged where it would be held
 	Waive map[string]string
+
+	segment int // bytes of a file of the journal; tests make it small
 }
 
 // The properties that Options.Waive may name.
@@ -138,6 +140,9 @@ func (o *Options) settle() (Options, error) {
 		if why == "" || len(why) > maxWaiver {
 			return s, fmt.Errorf("options: Waive of %q needs a reason of 1 to %d bytes", name, maxWaiver)
 		}
+	}
+	if s.segment == 0 {
+		s.segment = segmentBytes
 	}
 	var err error
 	s.Limits, err = s.Limits.withDefaults()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -272,28 +271,13 @@ func (r *Room) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held := map[string]string{} // paths by ID
-	err = r.eachRow(ctx, func(row journal.Row) bool {
-		switch row.Op {
-		case journal.OpHold:
-			held[row.ID] = row.Path
-		case journal.OpApprove, journal.OpRefuse, journal.OpWithdraw:
-			delete(held, row.ID)
-		case journal.OpPurge:
-			maps.DeleteFunc(held, func(_, path string) bool { return path == row.Path })
-		}
-		return true
-	})
-	if err != nil {
-		return err
-	}
 	names, err := r.disk.LibList("pending")
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		_, waits := held[strings.TrimSuffix(name, ".md")]
-		if _, counts := w.state.Pending[strings.TrimSuffix(name, ".md")]; !waits && !counts {
+		_, counts := w.state.Pending[strings.TrimSuffix(name, ".md")]
+		if _, waits := w.state.Left[strings.TrimSuffix(name, ".md")]; !waits && !counts {
 			if err := r.disk.LibRemove("pending/" + name); err != nil {
 				return err
 			}

@@ -144,13 +144,22 @@ func (r *Room) start() error {
 	if err := r.disk.SyncLib(); err != nil {
 		return err
 	}
-	if err := r.recordWaivers(ctx); err != nil {
+	if err := r.recordWaivers(); err != nil {
 		return err
 	}
 	if err := r.observeAll(ctx); err != nil {
 		return err
 	}
-	return r.tidy(ctx)
+	if err := r.tidy(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	fresh := r.ledger.fresh
+	r.mu.Unlock()
+	if fresh >= checkpointRows {
+		r.writeCheckpoint()
+	}
+	return nil
 }
 
 // openWait is how long Open waits for another process to finish a write. Writes take

@@ -90,12 +90,15 @@
 //	                                                 goes, digest is refused
 //	approve   what act does, approved                candidate id goes, digest is cleared
 //	abort     what row ref did is undone             everything else it did, too
-//	anchor    all acceptance ends, archived too      candidates and observations end;
-//	                                                 tombs and refused digests stay
+//	anchor    all acceptance ends, archived too      candidates and observations end (their
+//	                                                 files are left); tombs, refused digests
+//	                                                 and waivers stay
 //	hold      -                                      candidate id waits
 //	withdraw  -                                      candidate id goes
 //	refuse    -                                      candidate id goes, digest is refused
-//	format, reject, prune, waive, open: nothing. They are history only.
+//	waive    -                                      key is waived for reason, or without
+//	                                                 one no more
+//	format, reject, prune, open: nothing. They are history only.
 //
 // A row that accepts bytes also ends what was noted as seen outside at that path,
 // and clears its digest from the refused ones when it carries one.

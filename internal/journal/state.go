@@ -74,6 +74,8 @@ type State struct {
 	Pending  map[string]Held     // by ID
 	Refused  map[string]int64    // by digest: the row of the operator's refusal, or purge
 	Outside  map[string]string   // by path: hash of the unaccepted bytes that were seen last; "" when deleted
+	Left     map[string]string   // by ID: path of a candidate that waited when an anchor came, and was never decided
+	Waived   map[string]string   // by property: the reason for which it is waived now
 
 	steps []*step // of the last Window rows, oldest first, for abort; a step never changes
 }
@@ -107,6 +109,7 @@ func (s *State) Clone() *State {
 	c := *s
 	c.Accepted, c.Archived, c.Tombs = maps.Clone(s.Accepted), maps.Clone(s.Archived), maps.Clone(s.Tombs)
 	c.Pending, c.Refused, c.Outside = maps.Clone(s.Pending), maps.Clone(s.Refused), maps.Clone(s.Outside)
+	c.Left, c.Waived = maps.Clone(s.Left), maps.Clone(s.Waived)
 	c.steps = slices.Clone(s.steps)
 	return &c
 }
@@ -143,7 +146,14 @@ func (s *State) do(r Row) {
 func (s *State) effect(t *step, r *Row) {
 	switch r.Op {
 	case OpAnchor:
-		*s = State{Seq: s.Seq, Epoch: r.Seq, Tombs: s.Tombs, Refused: s.Refused}
+		left := maps.Clone(s.Left)
+		for id, h := range s.Pending {
+			if left == nil {
+				left = map[string]string{}
+			}
+			left[id] = h.Path
+		}
+		*s = State{Seq: s.Seq, Epoch: r.Seq, Tombs: s.Tombs, Refused: s.Refused, Left: left, Waived: s.Waived}
 	case OpAdd, OpReplace, OpEdit, OpAdopt:
 		s.accept(t, r, r.Path)
 	case OpRollback:
@@ -182,12 +192,18 @@ func (s *State) effect(t *step, r *Row) {
 			Digest: r.Digest, Key: r.Key, Plan: r.Plan, Rules: r.Rules, Origin: origin(r),
 		})
 	case OpWithdraw:
-		drop(s.Pending, &t.pending, r.ID)
+		s.decide(t, r.ID)
 	case OpRefuse:
-		drop(s.Pending, &t.pending, r.ID)
+		s.decide(t, r.ID)
 		s.refuse(t, r)
+	case OpWaive:
+		if r.Key != "" && r.Reason == "" {
+			drop(s.Waived, &t.waived, r.Key)
+		} else if r.Key != "" {
+			set(&s.Waived, &t.waived, r.Key, r.Reason)
+		}
 	case OpApprove:
-		drop(s.Pending, &t.pending, r.ID)
+		s.decide(t, r.ID)
 		drop(s.Refused, &t.refused, r.Digest)
 		done := *r
 		done.Op, done.Approved = r.Act, true
@@ -195,6 +211,12 @@ func (s *State) effect(t *step, r *Row) {
 			s.effect(t, &done)
 		}
 	}
+}
+
+// decide ends the waiting of a candidate.
+func (s *State) decide(t *step, id string) {
+	drop(s.Pending, &t.pending, id)
+	drop(s.Left, &t.left, id)
 }
 
 func origin(r *Row) Origin {
@@ -344,10 +366,15 @@ func (s *State) see(t *step, path, hash string) {
 func (s *State) purge(t *step, r *Row) {
 	s.refuse(t, r)
 	if r.ID != "" {
-		drop(s.Pending, &t.pending, r.ID)
+		s.decide(t, r.ID)
 		return
 	}
 	s.free(t, r)
+	for id, path := range Sorted(s.Left) {
+		if path == r.Path {
+			drop(s.Left, &t.left, id)
+		}
+	}
 	for name, a := range Sorted(s.Archived) {
 		if name == r.Path || a.Path == r.Path {
 			drop(s.Archived, &t.archived, name)

@@ -18,6 +18,8 @@ type step struct {
 	pending  []prior[Held]
 	refused  []prior[int64]
 	outside  []prior[string]
+	left     []prior[string]
+	waived   []prior[string]
 }
 
 // set stores v under k in *m and notes what was there.
@@ -71,6 +73,8 @@ func (s *State) abort(ref int64) {
 		restore(s.Pending, t.pending)
 		restore(s.Refused, t.refused)
 		restore(s.Outside, t.outside)
+		restore(s.Left, t.left)
+		restore(s.Waived, t.waived)
 	}
 	later := slices.Clone(s.steps[at+1:])
 	clear(s.steps[at:])

@@ -1,0 +1,149 @@
+package scribe
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"hash"
+
+	"github.com/memoryroom/scribe/internal/journal"
+)
+
+const (
+	checkpointName = "checkpoint"
+	maxCheckpoint  = 256 << 20 // bytes; a memory takes some three hundred
+	// checkpointRows is how many rows Open decodes, at some four microseconds each, before
+	// it writes a new checkpoint.
+	checkpointRows = 2_000
+)
+
+// checkpoint is what the journal's first Bytes bytes add up to: a cache, so that opening a
+// room does not decode every row again. It is never believed over the journal: it
+// counts only while those bytes have the digest that they had when they were verified,
+// so a changed row is found as if there were no checkpoint. Its MAC is under the
+// host's key, or else the one of .scribe/local, so that nobody else can say what the
+// bytes add up to.
+type checkpoint struct {
+	Bytes int64  // of all files of the journal that exist, joined, from the first one on
+	Sum   string // hex SHA-256 of them
+	Seq   int64  // the last row in them
+	Hash  string // its hash
+	State *journal.State
+}
+
+func (c *checkpoint) head() journal.Head { return journal.Head{Seq: c.Seq, Hash: c.Hash} }
+
+// checkpointKey is the key of its MAC; nil where nothing counts yet.
+func (r *Room) checkpointKey() []byte {
+	switch {
+	case r.opts.Key != nil:
+		return r.opts.Key
+	case r.local != nil && r.local.ok:
+		return r.local.key
+	}
+	return nil
+}
+
+func checkpointMAC(key, body []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("checkpoint:"))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+// readCheckpoint reads the checkpoint; nil when there is none that counts. r.mu is held.
+func (r *Room) readCheckpoint() *checkpoint {
+	key := r.checkpointKey()
+	if key == nil {
+		return nil
+	}
+	data, err := r.disk.LibRead(checkpointName, maxCheckpoint)
+	if err != nil || len(data) < 2*sha256.Size+1 {
+		return nil
+	}
+	mac, err := hex.DecodeString(string(data[:2*sha256.Size]))
+	body := data[2*sha256.Size+1:]
+	if err != nil || !hmac.Equal(mac, checkpointMAC(key, body)) {
+		return nil
+	}
+	var c checkpoint
+	if json.Unmarshal(body, &c) != nil || c.State == nil {
+		return nil
+	}
+	return &c
+}
+
+// covers reports whether the journal begins with the bytes that the checkpoint is about,
+// and where they end: in which file, and at which byte of it. The last file is
+// audit.jsonl, with the bytes active.
+func (c *checkpoint) covers(r *Room, sealed []int64, active []byte) (file int, at int64, ok bool) {
+	sum, left := sha256.New(), c.Bytes
+	for i := 0; i <= len(sealed); i++ {
+		body := active
+		if i < len(sealed) {
+			var err error
+			if body, err = r.disk.LibRead(segmentName(sealed[i]), maxAudit); err != nil {
+				return 0, 0, false
+			}
+		}
+		n := min(left, int64(len(body)))
+		sum.Write(body[:n])
+		if left -= n; left == 0 {
+			return i, n, hexSum(sum) == c.Sum
+		}
+	}
+	return 0, 0, false
+}
+
+func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+// writeCheckpoint stores what was read so far. The room's lock is held and nothing is in
+// flight. Failing is no fault: the next Open reads more.
+func (r *Room) writeCheckpoint() {
+	r.mu.Lock()
+	l, key := r.ledger, r.checkpointKey()
+	r.mu.Unlock()
+	if key == nil || l.first == 0 {
+		return
+	}
+	size, sum, err := r.digestUpTo(l)
+	if err != nil {
+		return
+	}
+	body, err := json.Marshal(checkpoint{Bytes: size, Sum: sum, Seq: l.head.Seq, Hash: l.head.Hash, State: l.state})
+	if err != nil {
+		return
+	}
+	data := append([]byte(hex.EncodeToString(checkpointMAC(key, body))+"\n"), body...)
+	if r.disk.LibReplace(checkpointName, data) == nil {
+		r.mu.Lock()
+		r.ledger.fresh = 0
+		r.mu.Unlock()
+	}
+}
+
+// digestUpTo gives the size and the digest of the journal's files, joined, as far as l has
+// read them.
+func (r *Room) digestUpTo(l ledger) (size int64, digest string, err error) {
+	sealed, err := r.sealedBefore(l.first)
+	if err != nil {
+		return 0, "", err
+	}
+	sum := sha256.New()
+	for _, first := range sealed {
+		body, err := r.disk.LibRead(segmentName(first), maxAudit)
+		if err != nil {
+			return 0, "", err
+		}
+		sum.Write(body)
+		size += int64(len(body))
+	}
+	body, err := r.disk.LibRead(auditName, maxAudit)
+	if err != nil {
+		return 0, "", err
+	}
+	body = body[:min(l.size, int64(len(body)))]
+	sum.Write(body)
+	return size + int64(len(body)), hexSum(sum), nil
+}
