@@ -125,7 +125,7 @@ func (a *app) rows(all []scribe.Record) {
 		}
 		rows = append(rows, []string{strconv.FormatInt(r.Seq, 10), minute(r.Time), op, plain(name), plain(r.By), why})
 	}
-	a.screen.table([]string{"row", "time", "what", "path", "by", "why"}, rows)
+	a.screen.table([]string{"row", "time", "what", "path", "by", "why"}, rows, "by")
 }
 
 func (a *app) versions() *cobra.Command {
@@ -150,7 +150,7 @@ func (a *app) versions() *cobra.Command {
 				for _, rec := range all {
 					rows = append(rows, []string{strconv.FormatInt(rec.Seq, 10), minute(rec.Time), rec.Op, plain(rec.By), rec.New[:hashLength]})
 				}
-				a.screen.table([]string{"row", "time", "what", "by", "hash"}, rows)
+				a.screen.table([]string{"row", "time", "what", "by", "hash"}, rows, "by")
 			})
 		}),
 	}

@@ -155,7 +155,7 @@ func (a *app) memories(all []scribe.Memory) {
 	for _, m := range all {
 		rows = append(rows, []string{plain(m.Path), m.Type, a.trust(m.Trust), a.stage(m), minute(m.Modified), line(m.Description)})
 	}
-	a.screen.table([]string{"path", "type", "trust", "stage", "modified", "description"}, rows)
+	a.screen.table([]string{"path", "type", "trust", "stage", "modified", "description"}, rows, "modified")
 	if a.screen.tty {
 		a.screen.printf("%d memories\n", len(all))
 	}

@@ -193,7 +193,7 @@ func (a *app) inbox(all []held, none string) error {
 			}
 			rows = append(rows, row)
 		}
-		s.table([]string{"id", "does", "path", "trust", "since", "why"}, rows)
+		s.table([]string{"id", "does", "path", "trust", "since", "why"}, rows, "since")
 		if s.tty {
 			s.printf("%d wait. Look at one: scribe-room show --pending ID\n", len(all))
 		}

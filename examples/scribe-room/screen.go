@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -51,14 +52,34 @@ func (s *screen) paint(c text.Color, t string) string {
 
 func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s.out, format, args...) }
 
+// minLast is how many columns a table's last cell, the one with words, should have.
+const minLast = 24
+
 // table prints rows under a header. The last column is cut to what the terminal has
-// left; in a pipe nothing is cut, and columns are separated by tabs.
-func (s *screen) table(header []string, rows [][]string) {
+// left, and where that is too little the column named spare goes first. In a pipe
+// nothing is cut or left out, and columns are separated by tabs.
+func (s *screen) table(header []string, rows [][]string, spare string) {
 	if s.width == 0 {
 		for _, r := range rows {
 			s.printf("%s\n", strings.Join(r, "\t"))
 		}
 		return
+	}
+	widths := make([]int, len(header))
+	used := 0
+	for i, h := range header[:len(header)-1] {
+		widths[i] = text.StringWidthWithoutEscSequences(h)
+		for _, r := range rows {
+			widths[i] = max(widths[i], text.StringWidthWithoutEscSequences(r[i]))
+		}
+		used += widths[i] + padding
+	}
+	skip := -1
+	if s.width-used-padding < minLast {
+		skip = slices.Index(header, spare)
+	}
+	if skip >= 0 {
+		used -= widths[skip] + padding
 	}
 	t := table.NewWriter()
 	style := table.StyleLight
@@ -68,32 +89,26 @@ func (s *screen) table(header []string, rows [][]string) {
 		style.Color.Header = text.Colors{text.Bold}
 	}
 	t.SetStyle(style)
-	head := make(table.Row, len(header))
-	for i, h := range header {
-		head[i] = h
-	}
-	t.AppendHeader(head)
-	used := 0
-	for i := range header[:len(header)-1] {
-		w := text.StringWidthWithoutEscSequences(header[i])
-		for _, r := range rows {
-			w = max(w, text.StringWidthWithoutEscSequences(r[i]))
-		}
-		used += w + 2
-	}
-	left := max(s.width-used-2, 16)
-	for _, r := range rows {
-		row := make(table.Row, len(r))
+	cells := func(r []string) (row table.Row) {
 		for i, c := range r {
 			if i == len(r)-1 {
-				c = text.Snip(c, left, "…")
+				c = text.Snip(c, max(s.width-used-padding, minLast/2), "…")
 			}
-			row[i] = c
+			if i != skip {
+				row = append(row, c)
+			}
 		}
-		t.AppendRow(row)
+		return row
+	}
+	t.AppendHeader(cells(header))
+	for _, r := range rows {
+		t.AppendRow(cells(r))
 	}
 	fmt.Fprintln(s.out, t.Render())
 }
+
+// padding is the space that a table puts around a cell, both sides together.
+const padding = 2
 
 // confirm asks before something is taken away. Without a terminal nobody can be asked,
 // and nothing happens.
