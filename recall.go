@@ -137,9 +137,12 @@ func (r *Room) hits(x *lexical.Index, byID map[string]Memory, q Query) ([]Hit, e
 		budget = defHitBytes
 	}
 	var out []Hit
-	for _, hit := range x.Search(q.Text, min(most, maxHits)) {
+	found, _ := x.Search(lexical.Query{Text: q.Text, Max: min(most, maxHits)})
+	for _, hit := range found {
 		m := byID[hit.ID]
-		h := Hit{Memory: m, Room: r.opts.Name, Score: hit.Score, Snippet: body(m.Text)[hit.Offset : hit.Offset+hit.Length]}
+		text := body(m.Text)
+		from, n := x.Window(q.Text, text)
+		h := Hit{Memory: m, Room: r.opts.Name, Score: hit.Score, Snippet: text[from : from+n]}
 		h.Text = hitText(h, q.Text)
 		h.Memory.Text = ""
 		if budget -= len(h.Text); budget < 0 {

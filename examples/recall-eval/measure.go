@@ -130,7 +130,8 @@ func (s *set) measure() result {
 			indexes[q.Scope] = x
 		}
 		var ranked []string
-		for _, hit := range x.Search(q.Text, depth) {
+		hits, _ := x.Search(lexical.Query{Text: q.Text, Max: depth})
+		for _, hit := range hits {
 			ranked = append(ranked, hit.ID)
 		}
 		if len(ranked) == 0 {
@@ -161,7 +162,7 @@ func timed(queries []query, indexes map[string]*lexical.Index) (p50, p99, allocs
 	for i, q := range queries {
 		x := indexes[q.Scope]
 		start := time.Now()
-		x.Search(q.Text, depth)
+		x.Search(lexical.Query{Text: q.Text, Max: depth})
 		took[i] = time.Since(start)
 	}
 	runtime.ReadMemStats(&after)

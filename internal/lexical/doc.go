@@ -8,8 +8,8 @@
 //   - A token is a piece of text with its place; a term is what it is indexed as.
 //   - A unit is one thing that a query asks for. Joined forms of identifiers are
 //     not units of their own; finding one finds all its parts.
-//   - Coverage is the idf weight of the units that a document has, over that of all
-//     units, those that no document has included.
+//   - Coverage is the weight of the units that a document has, over that of all units,
+//     those that no document has included. A unit's weight is the root of its idf.
 //
 // # Rules
 //
@@ -21,13 +21,17 @@
 //     query is split at Chinese function characters, a document is not.
 //  4. Dates of one day (2026-05-02, May 2nd, 5月2日) also give month and day. In a
 //     query they take the place of their own words.
-//  5. English stop words are dropped from a query, unless nothing would be left.
-//  6. A title counts three times. Score is the sum of idf * tf(k1+1)/(tf+damp), in
-//     integers of 1e-6; see idf, damp and gain.
-//  7. When the best coverage is below 0.25 there are no hits: the texts have no
+//  5. English stop words and interjections are dropped from a query, unless nothing
+//     would be left. A word that it repeats weighs up to twice as much.
+//  6. A title counts three times. The first score is the sum of
+//     idf * tf(k1+1)/(tf+damp), in integers of 1e-6; see idf, damping and gain.
+//  7. The best 64 are read once more, in the order of their words: what stands within 48
+//     words, what stands beside each other, what is written as one identifier, and, by
+//     a little, what is new. See the weights at ofWindow.
+//  8. When the best coverage is below 0.25 there are no hits: the texts have no
 //     answer. It is reckoned as if there were 30 documents at least, and a long query
-//     counts as five unknown units at most. Each hit needs a third of that floor.
-//  8. Equal scores are ordered by ID.
+//     counts as four unknown units at most. Each hit needs a fifth of that floor.
+//  9. Equal scores are ordered by ID.
 //
 // # Not guaranteed
 //

@@ -1,16 +1,16 @@
 package lexical
 
 import (
-	"slices"
-	"strings"
+	"encoding/binary"
 	"sync"
 )
 
-// Doc is one document. Its strings are kept, not copied.
+// Doc is one document. The index keeps its ID and none of its text.
 type Doc struct {
 	ID    string // unique in an index; also the order of equal scores
 	Title string // what it is about: it counts three times
 	Body  string // any text, valid UTF-8 or not
+	Day   int32  // days since 1970-01-01 UTC of its last change; 0: not known
 }
 
 const (
@@ -23,6 +23,8 @@ const (
 	// compactAbove is the number of removed documents that is tolerated whatever the
 	// size; beyond it, a third as many as live ones.
 	compactAbove = 64
+	// titleGap is the distance, in words, of a title from its body.
+	titleGap = 16
 )
 
 // Weights of one occurrence, in tenths. Joined forms are extra terms: those of
@@ -30,107 +32,171 @@ const (
 const (
 	inBody   = 10
 	inTitle  = 30
-	ofJoined = 3 // of 10, of the weight of its place
+	ofJoined = 5 // of 10, of the weight of its place
 )
 
-// posting is one term in one document.
-type posting struct {
-	slot uint32
-	tf   uint32 // in tenths
+// list is where one term occurs: pairs of varints, the step from the slot before and
+// the weight in tenths, by slot. Postings of removed documents stay until compact; df
+// does not count them.
+type list struct {
+	posts []byte
+	df    uint32
+	last  uint32 // the greatest slot in posts
 }
 
 // slot is one document, or the place of a removed one.
 type slot struct {
-	doc    Doc
-	terms  []uint32 // its terms, ascending; nil when removed
-	length int64    // words, without joined forms
-	live   bool
+	id     string
+	terms  []byte // varints: the terms of the title, of the body, then those without a place
+	title  uint32 // how many of them are of the title
+	body   uint32 // of the body
+	joined uint32 // joined forms of the title, after those of the body
+	extra  uint32 // joined forms and dates of the body
+	day    int32
 }
 
-// Index is a set of documents that can be searched. Make one with [New]. Any
-// number of Search calls may run at once; Put and Remove need the index to
+// words is a document's length: joined forms and dates do not count.
+func (s *slot) words() uint32 { return s.title + s.body }
+
+// Index is a set of documents that can be searched. Make one with [New] or [Decode].
+// Any number of Search calls may run at once; Put and Remove need the index to
 // themselves.
 type Index struct {
-	ids   map[string]uint32 // document ID to slot
-	slots []slot
-	terms map[string]uint32 // term to its place in lists
-	lists []list
-	live  int   // documents
-	total int64 // their lengths together
+	ids    map[string]uint32 // document ID to slot
+	slots  []slot
+	length []uint32 // by slot: words + 1, or 0 of a removed one
+	dict   dict
+	lists  []list // by term
+	live   int    // documents
+	total  int64  // their words together
 
-	scratch sync.Pool // *scratch, of Search
-}
+	writing writing
 
-// list is where one term occurs. Postings of removed documents stay until compact;
-// df does not count them.
-type list struct {
-	posts []posting
-	df    int
+	mu   sync.Mutex // guards free
+	free []*search  // what searches work with, to be used again
 }
 
 // New returns an empty index.
 func New() *Index {
-	return &Index{ids: map[string]uint32{}, terms: map[string]uint32{}}
+	return &Index{ids: map[string]uint32{}, dict: newDict()}
 }
 
 // Len is the number of documents.
 func (x *Index) Len() int { return x.live }
 
+// Has reports whether there is a document of that ID.
+func (x *Index) Has(id string) bool {
+	_, ok := x.ids[id]
+	return ok
+}
+
+// writing is what Put works with; kept, so that it allocates what the index keeps.
+type writing struct {
+	scanner
+	placed []uint32 // terms with a place, in order
+	extra  []uint32 // terms without
+	tf     []uint32 // by term: its weight in the document at hand, else 0
+	met    []uint32 // terms with a tf
+	buf    []byte
+	known  []surface // by hash: what words were reduced to
+	tokens int
+}
+
+// surface is a word as it stands and the term that it is indexed as: most words of a
+// text were met before, and need no stemmer.
+type surface struct {
+	text [surfaceBytes]byte
+	size uint8
+	term uint32
+}
+
+const (
+	surfaceBytes = 19   // with its size and its term, 24
+	maxKnown     = 8192 // surfaces that are remembered: 192 KiB
+)
+
 // Put adds a document, in the place of one with the same ID. Its cost is that of
 // its own tokens, whatever the size of the index.
 func (x *Index) Put(d Doc) {
 	x.Remove(d.ID)
-	at := uint32(len(x.slots))
-	s := slot{doc: d, live: true}
-	var occ []uint64 // term<<32 | weight
-	tokens, weight := 0, uint64(inTitle)
-	sc := scanner{emit: func(t token) bool {
-		if tokens++; tokens > maxDocTokens {
-			return false
-		}
-		w := weight
-		switch t.kind {
-		case word, han:
-			s.length++
-		case joined:
-			w = w * ofJoined / 10
-		}
-		occ = append(occ, uint64(x.term(t))<<32|w)
-		return true
-	}}
-	sc.scan(d.Title)
-	sc.dates(d.Title)
-	weight = inBody
-	sc.scan(d.Body)
-	sc.dates(d.Body)
-	slices.Sort(occ)
-	for i := 0; i < len(occ); {
-		id, tf := uint32(occ[i]>>32), uint64(0)
-		for ; i < len(occ) && uint32(occ[i]>>32) == id; i++ {
-			tf += occ[i] & (1<<32 - 1)
-		}
-		l := &x.lists[id]
-		l.posts = append(l.posts, posting{at, uint32(min(tf, maxTF))})
-		l.df++
-		s.terms = append(s.terms, id)
+	w := &x.writing
+	if w.emit == nil {
+		w.emit = x.take
 	}
-	s.terms = slices.Clip(s.terms)
-	x.slots = append(x.slots, s)
-	x.ids[d.ID] = at
-	x.live++
-	x.total += s.length
+	w.placed, w.extra, w.tokens = w.placed[:0], w.extra[:0], 0
+	s := slot{id: d.ID, day: d.Day}
+	w.scan(d.Title)
+	w.dates(d.Title)
+	s.title, s.joined = uint32(len(w.placed)), uint32(len(w.extra))
+	w.scan(d.Body)
+	w.dates(d.Body)
+	s.body, s.extra = uint32(len(w.placed))-s.title, uint32(len(w.extra))-s.joined
+	x.add(s)
 }
 
-// term gives the place of a token's term, making one.
+// take is what the scanner gives its tokens to.
+func (x *Index) take(t token) bool {
+	w := &x.writing
+	if w.tokens++; w.tokens > maxDocTokens {
+		return false
+	}
+	id := x.term(t)
+	switch t.kind {
+	case word, han, faint:
+		w.placed = append(w.placed, id)
+	case whole:
+		w.extra = append(w.extra, id<<1)
+	case joined, date:
+		b := id << 1
+		if t.kind == joined {
+			b |= 1 // at a lesser weight
+		}
+		w.extra = append(w.extra, b)
+	}
+	return true
+}
+
+// term gives the number of a token's term, making one.
 func (x *Index) term(t token) uint32 {
-	key := termOf(t)
-	id, ok := x.terms[string(key)]
-	if !ok {
-		id = uint32(len(x.lists))
-		x.terms[string(key)] = id
+	w := &x.writing
+	if t.kind > joined || len(t.text) > surfaceBytes {
+		return x.number(termOf(t))
+	}
+	if n := len(w.known); n < maxKnown && n < x.dict.len() {
+		w.known = make([]surface, max(256, 4*n))
+	}
+	var e *surface
+	if n := len(w.known); n > 0 {
+		e = &w.known[w.hash(t.text)&uint32(n-1)]
+		if string(e.text[:e.size]) == string(t.text) {
+			return e.term
+		}
+	}
+	var before [surfaceBytes]byte // the stemmer works in place
+	size := copy(before[:], t.text)
+	id := x.number(termOf(t))
+	if e != nil {
+		*e = surface{before, uint8(size), id}
+	}
+	return id
+}
+
+// number gives the number of a term, making one.
+func (x *Index) number(term []byte) uint32 {
+	id, fresh := x.dict.add(term)
+	if fresh {
 		x.lists = append(x.lists, list{})
 	}
 	return id
+}
+
+// hash spreads surfaces; those that collide only displace each other. (FNV-1a)
+func (w *writing) hash(text []byte) uint32 {
+	h := uint32(2166136261)
+	for _, c := range text {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return h ^ h>>15
 }
 
 // termOf gives a token's term; it may change the token's text.
@@ -144,6 +210,81 @@ func termOf(t token) []byte {
 	return stem(t.text)
 }
 
+// add makes a slot of the terms at hand.
+func (x *Index) add(s slot) {
+	w := &x.writing
+	at := uint32(len(x.slots))
+	if n := x.dict.len(); len(w.tf) < n {
+		w.tf = append(w.tf, make([]uint32, n+n/4-len(w.tf))...)
+	}
+	w.buf, w.met = w.buf[:0], w.met[:0]
+	count := func(id, weight uint32) {
+		if w.tf[id] == 0 {
+			w.met = append(w.met, id)
+		}
+		w.tf[id] = min(w.tf[id]+weight, maxTF)
+	}
+	for i, id := range w.placed {
+		w.buf = binary.AppendUvarint(w.buf, uint64(id))
+		weight := uint32(inBody)
+		if uint32(i) < s.title {
+			weight = inTitle
+		}
+		count(id, weight)
+	}
+	for i, b := range w.extra {
+		w.buf = binary.AppendUvarint(w.buf, uint64(b))
+		weight := uint32(inBody)
+		if uint32(i) < s.joined {
+			weight = inTitle
+		}
+		if b&1 != 0 {
+			weight = weight * ofJoined / 10
+		}
+		count(b>>1, weight)
+	}
+	s.terms = append([]byte(nil), w.buf...)
+	for _, id := range w.met {
+		l := &x.lists[id]
+		l.posts = binary.AppendUvarint(l.posts, uint64(at-l.last))
+		l.posts = binary.AppendUvarint(l.posts, uint64(w.tf[id]))
+		l.last = at
+		l.df++
+		w.tf[id] = 0
+	}
+	x.slots = append(x.slots, s)
+	x.length = append(x.length, s.words()+1)
+	x.ids[s.id] = at
+	x.live++
+	x.total += int64(s.words())
+}
+
+// eachTerm calls f for each different term of a slot's.
+func (x *Index) eachTerm(s *slot, f func(id uint32)) {
+	w := &x.writing
+	if n := x.dict.len(); len(w.tf) < n {
+		w.tf = append(w.tf, make([]uint32, n+n/4-len(w.tf))...)
+	}
+	w.met = w.met[:0]
+	placed := s.words()
+	for i, b := uint32(0), s.terms; len(b) > 0; i++ {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		id := uint32(v)
+		if i >= placed {
+			id >>= 1
+		}
+		if w.tf[id] == 0 {
+			w.tf[id] = 1
+			w.met = append(w.met, id)
+		}
+	}
+	for _, id := range w.met {
+		w.tf[id] = 0
+		f(id)
+	}
+}
+
 // Remove takes a document out. An unknown ID is no error.
 func (x *Index) Remove(id string) {
 	at, ok := x.ids[id]
@@ -152,54 +293,47 @@ func (x *Index) Remove(id string) {
 	}
 	delete(x.ids, id)
 	s := &x.slots[at]
-	for _, t := range s.terms {
-		x.lists[t].df--
-	}
+	x.eachTerm(s, func(t uint32) { x.lists[t].df-- })
 	x.live--
-	x.total -= s.length
+	x.total -= int64(s.words())
 	*s = slot{}
+	x.length[at] = 0
 	if dead := len(x.slots) - x.live; dead > compactAbove && dead > x.live/3 {
 		x.compact()
 	}
 }
 
-// compact drops the places of removed documents, and terms that none holds. No
-// score depends on what it changes.
+// compact makes the index anew without the places of removed documents, and without
+// the terms that none holds. No score depends on what it changes.
 func (x *Index) compact() {
-	move := make([]uint32, len(x.slots))
-	slots := make([]slot, 0, x.live)
-	for i := range x.slots {
-		if x.slots[i].live {
-			move[i] = uint32(len(slots))
-			x.ids[x.slots[i].doc.ID] = move[i]
-			slots = append(slots, x.slots[i])
-		}
-	}
-	rename := make([]uint32, len(x.lists))
-	lists := make([]list, 0, len(x.lists))
-	for i, l := range x.lists {
-		if l.df == 0 {
+	old := Index{slots: x.slots, length: x.length, dict: x.dict, live: x.live}
+	renamed := make([]uint32, old.dict.len()) // number + 1
+	x.ids, x.slots, x.length, x.lists = make(map[string]uint32, old.live), make([]slot, 0, old.live), make([]uint32, 0, old.live), nil
+	x.dict, x.live, x.total = newDict(), 0, 0
+	x.writing.known, x.writing.tf = nil, nil
+	w := &x.writing
+	for i := range old.slots {
+		if old.length[i] == 0 {
 			continue
 		}
-		rename[i] = uint32(len(lists))
-		posts := make([]posting, 0, l.df)
-		for _, p := range l.posts {
-			if x.slots[p.slot].live {
-				posts = append(posts, posting{move[p.slot], p.tf})
+		s := old.slots[i]
+		w.placed, w.extra = w.placed[:0], w.extra[:0]
+		for b := s.terms; len(b) > 0; {
+			v, n := binary.Uvarint(b)
+			b = b[n:]
+			id, low, extra := uint32(v), uint32(0), uint32(len(w.placed)) >= s.words()
+			if extra {
+				id, low = id>>1, id&1
+			}
+			if renamed[id] == 0 {
+				renamed[id] = x.number(old.dict.name(id)) + 1
+			}
+			if extra {
+				w.extra = append(w.extra, (renamed[id]-1)<<1|low)
+			} else {
+				w.placed = append(w.placed, renamed[id]-1)
 			}
 		}
-		lists = append(lists, list{posts, l.df})
+		x.add(s)
 	}
-	terms := make(map[string]uint32, len(lists))
-	for k, id := range x.terms {
-		if x.lists[id].df > 0 {
-			terms[strings.Clone(k)] = rename[id]
-		}
-	}
-	for i := range slots {
-		for j, t := range slots[i].terms {
-			slots[i].terms[j] = rename[t]
-		}
-	}
-	x.slots, x.lists, x.terms = slots, lists, terms
 }

@@ -1,15 +1,14 @@
 package lexical
 
 import (
+	"bytes"
 	"cmp"
 	"math/bits"
 	"slices"
 )
 
-// Limits of a query, and what it takes to be a hit.
+// Limits of a query.
 const (
-	// MaxHits is the most hits that a search returns.
-	MaxHits = 1000
 	// maxQueryBytes is the part of a query that is read: several turns of dialogue.
 	maxQueryBytes = 16 << 10
 	// maxUnits is the most units of a query, and the most words that are tried
@@ -22,38 +21,45 @@ const (
 	// maxPostings bounds the work of one search. Terms are taken rarest first, so
 	// that what is dropped beyond it are the commonest.
 	maxPostings = 1 << 20
-
-	// coverageFloor is the least coverage, in hundredths, of the document that covers
-	// a query best; below it there are no hits at all. The threshold that keeps 95 %
-	// of right answers lay in .24 to .38 on seven pairs of corpora.
-	coverageFloor = 25
-	// hitFloor is the least coverage of each hit, in hundredths: a third of the
-	// other. It drops what shares one common word, at no cost in recall.
-	hitFloor = 8
-	// coverageUnits is the most that coverage asks of a long query, in units that no
-	// document has: of several turns of dialogue, a short memory can only answer a
-	// part. Without it, no dialogue finds anything.
-	coverageUnits = 5
-	// coverageDocs is the least number of documents that coverage reckons with. In a
-	// room of three memories every known term would else weigh next to nothing
-	// against an unknown one.
-	coverageDocs = 30
+	// pairGap is how far apart two words of a query may stand, in words, to be looked
+	// for beside each other, and pairSlack how much farther apart a document may have
+	// them.
+	pairGap, pairSlack = 4, 2
 )
 
-// Weights of a query's terms, in tenths, from trials on open retrieval sets.
+// Weights of a query's terms, in hundredths, from trials on open retrieval sets. All
+// are flat optima: half or twice as much costs 0.002 nDCG or less.
 const (
-	asUnit     = 10
-	asDate     = 20 // a day is what the question is about
-	asWhole    = 30 // an identifier that the query writes as camelCase or snake_case
-	asJoined   = 15 // the same with hyphens, dots or slashes, as prose has them too
-	asAdjacent = 8  // words beside each other, tried as one; 12 would cost 0.025 on prose
+	asUnit     = 100
+	asDate     = 300 // a day is what the question is about
+	asWhole    = 300 // an identifier that the query writes as camelCase or snake_case
+	asJoined   = 150 // the same with hyphens, dots or slashes, as prose has them too
+	asAdjacent = 80  // words beside each other, tried as one; 120 would cost 0.025 on prose
+
+	// repeats is k3 of BM25, in hundredths: a word that a query says n times weighs
+	// n(k3+1)/(n+k3) times as much. It matters in dialogues, and nowhere else.
+	repeats = 100
 )
 
-// Hit is one document that a search found.
-type Hit struct {
-	ID             string
-	Score          int64 // 1e-6; comparable within one search only
-	Offset, Length int   // the best window of Body, in bytes, on rune boundaries, at most maxWindow
+// unit is one thing that a query asks for.
+type unit struct {
+	from, to int   // of its term in search.text
+	term     int64 // its number, or -1
+	probe    int   // its probe, while the query is taken apart
+	said     int64 // how often
+	idf      int64
+	weight   int64 // in coverage
+	date     bool
+}
+
+// probe is one list to read: a unit's own, or that of a joined form.
+type probe struct {
+	term   uint32
+	df     uint32
+	joined bool
+	weight int64 // in hundredths
+	idf    int64
+	units  mask // what finding it finds
 }
 
 // mask is a set of units.
@@ -61,297 +67,239 @@ type mask [maxUnits / 64]uint64
 
 func (m *mask) add(i int) { m[i/64] |= 1 << (i % 64) }
 
-// unit is one thing that a query asks for.
-type unit struct {
-	term   string
-	idf    int64
-	weight int64 // in coverage: idf as if the index had coverageDocs at least
+func (m *mask) join(o *mask) {
+	for i := range m {
+		m[i] |= o[i]
+	}
 }
 
-// probe is one list to read: a unit's own, or that of a joined form.
-type probe struct {
-	term   uint32
-	df     int
-	weight int64 // in tenths
-	idf    int64
-	units  mask // what finding it finds
-}
-
-// query is a query taken apart against one index.
-type query struct {
-	x      *Index
-	units  []unit
-	byTerm map[string]int // term to unit
-	byJoin map[string]int // term of a joined form to its first unit
-	probes []probe
-	seen   map[uint32]bool // lists that have a probe
-	total  int64           // idf of all units
+// first is the least unit of a set, or -1.
+func (m *mask) first() int {
+	for i, set := range m {
+		if set != 0 {
+			return i*64 + bits.TrailingZeros64(set)
+		}
+	}
+	return -1
 }
 
 // spoken is a word of the query as it stands.
 type spoken struct {
-	text     string
+	from, to int // of its folded form in search.text
 	kind     kind
-	off, end int
+	off, end int  // of the query
 	unit     int  // -1: none
 	empty    bool // says nothing
 }
 
-// compoundOf is a joined form in the query and the words that it is made of.
-type compoundOf struct {
-	text     string
-	from, to int // of the words
-	weight   int64
+// compound is a joined form in the query and the words that it is made of.
+type compound struct {
+	from, to     int // in search.text
+	first, after int // words
+	weight       int64
+}
+
+// pair is two units beside each other in the query.
+type pair struct {
+	a      int
+	reach  uint32 // the most words from a to b in a document
+	weight int64
+	next   int // the pair before with the same b; -1: none
+	seen   bool
 }
 
 // parse takes a query apart.
-func (x *Index) parse(text string) *query {
+func (s *search) parse(text string) {
 	if len(text) > maxQueryBytes {
+		s.drops.Terms++ // at least one
 		text = text[:maxQueryBytes]
 	}
-	q := &query{x: x, byTerm: map[string]int{}, byJoin: map[string]int{}, seen: map[uint32]bool{}}
-	words, wholes := speak(text)
-	for i := range words {
-		if !words[i].empty {
-			words[i].unit = q.unit(&words[i])
+	s.text, s.total, s.sum = s.text[:0], 0, 0
+	s.words, s.wholes, s.units, s.probes, s.pairs = s.words[:0], s.wholes[:0], s.units[:0], s.probes[:0], s.pairs[:0]
+	s.speak(text)
+	for i := range s.words {
+		if !s.words[i].empty {
+			s.words[i].unit = s.unit(&s.words[i])
 		}
 	}
-	for _, u := range q.units {
-		q.total += u.weight
+	for i := range s.units {
+		s.total += s.units[i].weight
+		s.sum += s.units[i].idf
 	}
-	q.total = min(q.total, coverageUnits*idf(max(x.live, coverageDocs), 0))
-	for _, w := range wholes {
-		q.join(w.text, words[w.from:w.to], w.weight)
+	s.total = min(s.total, coverageUnits*root(idf(max(s.x.live, coverageDocs), 0)))
+	for _, c := range s.wholes {
+		s.join(s.text[c.from:c.to], s.words[c.first:c.after], c.weight)
 	}
-	q.adjacent(words[:min(len(words), maxUnits)])
-	return q
+	s.adjacent()
+	s.pair()
+}
+
+// hear is what the scanner gives the query's tokens to.
+func (s *search) hear(t token) bool {
+	from := len(s.text)
+	s.text = append(s.text, t.text...)
+	switch t.kind {
+	case whole, joined:
+		weight := int64(asWhole)
+		if t.kind == joined {
+			weight = asJoined
+		}
+		s.wholes = append(s.wholes, compound{from, len(s.text), len(s.words) - t.parts, len(s.words), weight})
+	default:
+		s.words = append(s.words, spoken{from, len(s.text), t.kind, t.off, t.end, -1, false})
+	}
+	return true
 }
 
 // speak gives the words of a query in order, dates last, and its joined forms.
 // Words that say nothing are marked empty, unless all do.
-func speak(text string) (words []spoken, wholes []compoundOf) {
-	sc := scanner{emit: func(t token) bool {
-		switch t.kind {
-		case whole, joined:
-			weight := int64(asWhole)
-			if t.kind == joined {
-				weight = asJoined
-			}
-			wholes = append(wholes, compoundOf{string(t.text), len(words) - t.parts, len(words), weight})
-		default:
-			words = append(words, spoken{string(t.text), t.kind, t.off, t.end, -1, false})
+func (s *search) speak(text string) {
+	s.scanner.scan(text)
+	plain := len(s.words)
+	s.scanner.dates(text)
+	dates := s.words[plain:min(len(s.words), plain+maxDates)]
+	useful := len(s.words) > plain
+	for i := range s.words[:plain] {
+		w := &s.words[i]
+		w.empty = w.kind == faint || w.kind == word && stopWord(s.text[w.from:w.to])
+		for _, d := range dates {
+			// A date says better what its own words say.
+			w.empty = w.empty || w.off >= d.off && w.off < d.end
 		}
-		return true
-	}}
-	sc.scan(text)
-	plain := len(words)
-	sc.dates(text)
-	dates := words[plain:min(len(words), plain+maxDates)]
-	useful := len(words) > plain
-	for i := range words[:plain] {
-		w := &words[i]
-		// A date says better what its own words say.
-		w.empty = w.kind == faint || w.kind == word && stopWord([]byte(w.text)) ||
-			slices.ContainsFunc(dates, func(d spoken) bool { return w.off >= d.off && w.off < d.end })
 		useful = useful || !w.empty
 	}
-	for i := range words {
-		words[i].empty = words[i].empty && useful
+	for i := range s.words {
+		s.words[i].empty = s.words[i].empty && useful
 	}
-	return words, wholes
 }
 
 // unit gives the place of a word's unit, making one, or -1 when there are too
 // many.
-func (q *query) unit(w *spoken) int {
-	term := termOf(token{text: []byte(w.text), kind: w.kind})
-	if i, ok := q.byTerm[string(term)]; ok {
-		return i
+func (s *search) unit(w *spoken) int {
+	from := len(s.text)
+	s.text = append(s.text, s.text[w.from:w.to]...)
+	term := termOf(token{text: s.text[from:], kind: w.kind})
+	s.text = append(s.text[:from], term...) // the stemmer may have cut at the front
+	term = s.text[from:]
+	for i := range s.units {
+		if u := &s.units[i]; bytes.Equal(s.text[u.from:u.to], term) {
+			s.text = s.text[:from]
+			u.said++
+			if u.probe >= 0 && !u.date {
+				s.probes[u.probe].weight = asUnit * (100 + repeats) * u.said / (repeats + 100*u.said)
+			}
+			return i
+		}
 	}
-	i := len(q.units)
+	i := len(s.units)
 	if i == maxUnits {
+		s.text = s.text[:from]
+		s.drops.Terms++
 		return -1
 	}
-	df := 0
-	id, ok := q.x.terms[string(term)]
-	if ok {
-		df = q.x.lists[id].df
+	u := unit{from: from, to: len(s.text), term: -1, probe: -1, said: 1, date: w.kind == date}
+	df := uint32(0)
+	if id, ok := s.x.dict.find(term); ok && s.x.lists[id].df > 0 {
+		df, u.term, u.probe = s.x.lists[id].df, int64(id), len(s.probes)
 	}
-	u := unit{string(term), idf(q.x.live, df), idf(max(q.x.live, coverageDocs), df)}
-	q.byTerm[u.term] = i
-	q.units = append(q.units, u)
-	if df > 0 {
-		p := probe{term: id, df: df, weight: asUnit, idf: u.idf}
-		if w.kind == date {
+	u.idf, u.weight = idf(s.x.live, int(df)), root(idf(max(s.x.live, coverageDocs), int(df)))
+	if u.term >= 0 {
+		p := probe{term: uint32(u.term), df: df, weight: asUnit, idf: u.idf}
+		if u.date {
 			p.weight = asDate
+			u.weight = u.weight * asDate / asUnit
 		}
 		p.units.add(i)
-		q.probes = append(q.probes, p)
-		q.seen[id] = true
+		s.probes = append(s.probes, p)
 	}
+	s.units = append(s.units, u)
 	return i
 }
 
 // join adds the joined form of several words, where the index has it and the query
 // does not already ask for it. It stands for the units of its words.
-func (q *query) join(text string, words []spoken, weight int64) {
-	term := termOf(token{text: []byte(text), kind: whole})
-	id, ok := q.x.terms[string(term)]
-	if !ok || q.x.lists[id].df == 0 || q.seen[id] {
+func (s *search) join(text []byte, words []spoken, weight int64) {
+	from := len(s.text)
+	s.text = append(s.text, text...)
+	id, ok := s.x.dict.find(termOf(token{text: s.text[from:], kind: whole}))
+	s.text = s.text[:from]
+	if !ok || s.x.lists[id].df == 0 {
 		return
 	}
-	p := probe{term: id, df: q.x.lists[id].df, weight: weight}
-	p.idf = idf(q.x.live, p.df)
+	for i := range s.probes {
+		if s.probes[i].term == id {
+			return
+		}
+	}
+	p := probe{term: id, df: s.x.lists[id].df, weight: weight, joined: true}
+	p.idf = idf(s.x.live, int(p.df))
 	for _, w := range words {
 		if w.unit >= 0 {
 			p.units.add(w.unit)
-			if _, ok := q.byJoin[string(term)]; !ok {
-				q.byJoin[string(term)] = w.unit
-			}
 		}
 	}
-	q.probes = append(q.probes, p)
-	q.seen[id] = true
+	s.probes = append(s.probes, p)
 }
 
 // adjacent tries each two to maxAdjacent words in a row as one identifier.
-func (q *query) adjacent(words []spoken) {
+func (s *search) adjacent() {
+	words := s.words[:min(len(s.words), maxUnits)]
+	var text [maxTerm]byte
 	for i := range words {
-		text := ""
+		n := 0
 		for j := i; j < min(i+maxAdjacent, len(words)) && words[j].kind == word; j++ {
-			if j > i && words[j].off-words[j-1].end > 1 {
+			w := s.text[words[j].from:words[j].to]
+			if n+len(w) > maxTerm || j > i && words[j].off-words[j-1].end > 1 {
 				break
 			}
-			text += words[j].text
-			if j > i && len(text) <= maxTerm {
-				q.join(text, words[i:j+1], asAdjacent)
+			n += copy(text[n:], w)
+			if j > i {
+				s.join(text[:n], words[i:j+1], asAdjacent)
 			}
 		}
 	}
 }
 
-// scratch is what a search needs per document; kept between searches.
-type scratch struct {
-	score   []int64
-	covered []int64
-	units   []mask
-	touched []uint32
-}
-
-func (x *Index) borrow() *scratch {
-	s, _ := x.scratch.Get().(*scratch)
-	if s == nil {
-		s = &scratch{}
+// pair notes which known units stand beside each other, words that say nothing left
+// out.
+func (s *search) pair() {
+	for i := range s.units {
+		s.placed[i].pair = -1
 	}
-	if n := len(x.slots); len(s.score) < n {
-		n += n / 4
-		*s = scratch{make([]int64, n), make([]int64, n), make([]mask, n), s.touched}
-	}
-	return s
-}
-
-func (x *Index) giveBack(s *scratch) {
-	for _, at := range s.touched {
-		s.score[at], s.covered[at], s.units[at] = 0, 0, mask{}
-	}
-	s.touched = s.touched[:0]
-	x.scratch.Put(s)
-}
-
-// Search returns the best documents for a query, at most max (and [MaxHits]), best
-// first. A query without a word, or without a document that covers enough of it,
-// has no hits. Nothing is kept of the query.
-func (x *Index) Search(query string, max int) []Hit {
-	limit := min(max, MaxHits)
-	if limit <= 0 || x.live == 0 {
-		return nil
-	}
-	q := x.parse(query)
-	if len(q.probes) == 0 {
-		return nil
-	}
-	s := x.borrow()
-	defer x.giveBack(s)
-	q.accumulate(s)
-	best := q.best(s, limit)
-	if len(best) == 0 {
-		return nil
-	}
-	hits := make([]Hit, len(best))
-	for i, at := range best {
-		d := &x.slots[at].doc
-		off, n := q.window(d.Body)
-		hits[i] = Hit{d.ID, s.score[at], off, n}
-	}
-	return hits
-}
-
-// accumulate adds up scores and coverage, rarest term first.
-func (q *query) accumulate(s *scratch) {
-	slices.SortStableFunc(q.probes, func(a, b probe) int { return cmp.Compare(a.df, b.df) })
-	n, left := int64(q.x.live), maxPostings
-	for i := range q.probes {
-		p := &q.probes[i]
-		posts := q.x.lists[p.term].posts
-		if left -= p.df; left < 0 && i > 0 {
-			break
-		}
-		for _, post := range posts {
-			d := &q.x.slots[post.slot]
-			if !d.live {
-				continue
-			}
-			if s.score[post.slot] == 0 {
-				s.touched = append(s.touched, post.slot)
-			}
-			// At least 1, so that a score of 0 means untouched.
-			g := gain(p.idf, int64(post.tf), damp(d.length, n, q.x.total))
-			s.score[post.slot] += max(1, g*p.weight/10)
-			q.cover(s, post.slot, &p.units)
-		}
-	}
-}
-
-// cover adds the units that a document did not have yet.
-func (q *query) cover(s *scratch, at uint32, units *mask) {
-	have := &s.units[at]
-	for w, set := range units {
-		for news := set &^ have[w]; news != 0; news &= news - 1 {
-			s.covered[at] += q.units[w*64+bits.TrailingZeros64(news)].weight
-		}
-		have[w] |= set
-	}
-}
-
-// best selects the slots of the hits in order, at most limit.
-func (q *query) best(s *scratch, limit int) []uint32 {
-	var top int64
-	for _, at := range s.touched {
-		top = max(top, s.covered[at])
-	}
-	if top*100 < q.total*coverageFloor {
-		return nil
-	}
-	x := q.x
-	order := func(a, b uint32) int {
-		if c := cmp.Compare(s.score[b], s.score[a]); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.slots[a].doc.ID, x.slots[b].doc.ID)
-	}
-	var best []uint32
-	for _, at := range s.touched {
-		if s.covered[at]*100 < q.total*hitFloor {
+	before := -1
+	for i := range s.words {
+		w := &s.words[i]
+		if w.unit < 0 || w.kind == date {
 			continue
 		}
-		if len(best) == limit {
-			if order(at, best[limit-1]) > 0 {
-				continue
+		if before >= 0 && i-before <= pairGap {
+			a, b := s.words[before].unit, w.unit
+			if a != b && s.units[a].term >= 0 && s.units[b].term >= 0 {
+				weight := (s.units[a].idf + s.units[b].idf) / 2
+				s.pairs = append(s.pairs, pair{a, uint32(i - before + pairSlack), weight, s.placed[b].pair, false})
+				s.placed[b].pair = len(s.pairs) - 1
 			}
-			best = best[:limit-1]
 		}
-		i, _ := slices.BinarySearchFunc(best, at, order)
-		best = slices.Insert(best, i, at)
+		before = i
 	}
-	return best
+}
+
+// afford drops the commonest terms of a query that would read too many postings.
+func (s *search) afford() {
+	sum := 0
+	for i := range s.probes {
+		sum += int(s.probes[i].df)
+	}
+	if sum <= maxPostings {
+		return
+	}
+	slices.SortStableFunc(s.probes, func(a, b probe) int { return cmp.Compare(a.df, b.df) })
+	left := maxPostings
+	for i := range s.probes {
+		if left -= int(s.probes[i].df); left < 0 && i > 0 {
+			s.drops.Postings += len(s.probes) - i
+			s.probes = s.probes[:i]
+			return
+		}
+	}
 }

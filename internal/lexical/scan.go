@@ -129,7 +129,8 @@ func (s *scanner) compound(src string, i int) int {
 }
 
 // compoundEnd finds where the compound that begins at i ends: connectors count
-// only between words, and three of them ("://") at most.
+// only between words, and two of them at most, so that "://" ends one and an address
+// is found without its scheme.
 func compoundEnd(src string, i int) int {
 	limit := i + maxCompound
 	end := i
@@ -139,7 +140,7 @@ func compoundEnd(src string, i int) int {
 		case wordRune(r) && !unspaced(r):
 			i += n
 			end = i
-		case connector(r) && i-end < 3:
+		case connector(r) && i-end < 2:
 			i += n
 		default:
 			return end

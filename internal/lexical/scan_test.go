@@ -43,7 +43,8 @@ func TestScan(t *testing.T) {
 		{"_private_ -flag", "w:private w:flag"},
 		{"v1.2.3 and 10.20", "w:v1 w:2 w:3 j:v123[v1.2.3] w:and w:10 w:20 j:10.20"},
 		{"host:8080/path", "w:host w:8080 w:path j:host8080path[host:8080/path]"},
-		{"ssh://git@host", "w:ssh w:git j:sshgit[ssh://git] w:host"},
+		{"ssh://git@host", "w:ssh w:git w:host"},
+		{"https://example.com/a", "w:https w:example w:com w:a j:examplecoma[example.com/a]"},
 		{"it's John’s cats' end", "w:it's w:john's[John’s] w:cats w:end"},
 		{"a.b.c.d.e.f.g.h.i", "w:a w:b w:c w:d w:e w:f w:g w:h w:i"},
 		{"Résumé ÅNGSTRÖM ﬁle ｗｉｄｅ straße", "w:resume[Résumé] w:angstrom[ÅNGSTRÖM] w:file[ﬁle] w:wide[ｗｉｄｅ] w:strasse[straße]"},
@@ -125,19 +126,24 @@ func TestFixedPoint(t *testing.T) {
 			}
 		}
 	}
+	damp := func(length, n, total int64) int64 {
+		fixed, slope := damping(n, total)
+		return fixed + length*slope>>slopeBits
+	}
 	for _, tf := range []float64{.3, 1, 7, 6553} {
 		for _, length := range []float64{0, 1, 300, 1 << 17} {
 			const n, total = 1000, 300_000
-			want := 5 * tf * 2.2 / (tf + 1.2*(.4+.6*length/(total/n)))
+			want := 5 * tf * 2.2 / (tf + 1.2*(.6+.4*length/(total/n)))
 			got := float64(gain(5_000_000, int64(tf*10), damp(int64(length), n, total))) / 1e6
 			if math.Abs(got-want) > 1e-4 {
 				t.Errorf("gain of %v in %v: got %f, want %f", tf, length, got, want)
 			}
 		}
 	}
-	// The largest values that the caps allow stay positive.
+	// The largest values that the caps allow stay positive. No document is longer than
+	// all together.
 	for _, v := range []int64{
-		damp(1<<17, 1<<24, 1), gain(idf(1<<24, 0), maxTF, damp(0, 1, 1)), gain(idf(1<<24, 0), 1, damp(1<<17, 1<<24, 1)) + 1,
+		damp(1<<17, 1<<24, 1<<17), gain(3*idf(1<<24, 0), maxTF, damp(0, 1, 1)), gain(idf(1<<24, 0), 1, damp(1<<17, 1<<24, 1<<17)) + 1,
 	} {
 		if v <= 0 {
 			t.Errorf("overflow: %d", v)
@@ -146,13 +152,28 @@ func TestFixedPoint(t *testing.T) {
 	if damp(5, 1, 0) != k1 {
 		t.Error("no lengths at all")
 	}
+	for _, v := range []int64{0, 1, 2, 3, 4, 15, 16, 17, 999_999, 1_000_000, 17_328_679, 1<<31 - 1} {
+		if got, want := root(v), int64(math.Sqrt(float64(v))); got != want {
+			t.Errorf("root of %d: got %d, want %d", v, got, want)
+		}
+	}
+	for age := range int32(200) {
+		want := math.Exp2(-float64(age) / 30)
+		if got := float64(recency(20_000, 20_000-age)) / 1e6; math.Abs(got-want) > 2e-6 {
+			t.Errorf("recency after %d days: got %f, want %f", age, got, want)
+		}
+	}
+	if recency(20_000, 0) != 500_000 || recency(20_000, 20_001) != 1_000_000 || recency(1<<31-1, -1<<31) != 0 {
+		t.Error("recency of no day, of tomorrow, of long ago")
+	}
 }
 
 func ExampleIndex() {
 	x := New()
 	x.Put(Doc{ID: "build.md", Title: "Building", Body: "Run make release; the tests need maxRetryCount=3."})
 	x.Put(Doc{ID: "travel.md", Title: "Travel", Body: "The user prefers trains."})
-	for _, h := range x.Search("what is max_retry_count in the tests?", 3) {
+	hits, _ := x.Search(Query{Text: "what is max_retry_count in the tests?", Max: 3})
+	for _, h := range hits {
 		fmt.Println(h.ID, h.Score > 0)
 	}
 	// Output: build.md true

@@ -28,7 +28,9 @@ func stopWord(w []byte) bool {
 		"i'm", "i've", "i'll", "you're", "you've", "you'll", "we're", "we've", "we'll",
 		"they're", "they've", "they'll", "it'll", "isn't", "aren't", "wasn't", "weren't",
 		"don't", "doesn't", "didn't", "haven't", "hasn't", "hadn't", "can't", "cannot",
-		"couldn't", "won't", "wouldn't", "shouldn't", "let", "please":
+		"couldn't", "won't", "wouldn't", "shouldn't", "let", "please",
+		"yes", "yeah", "yep", "ok", "okay", "oh", "ah", "hey", "hi", "hello", "wow", "haha", "hmm",
+		"thanks", "thank", "really", "actually", "well", "i'd", "that's", "what's", "it's", "let's":
 		return true
 	}
 	return false

@@ -15,48 +15,58 @@ type span struct {
 	off, end, unit int
 }
 
-// window finds the part of a body that shows best why it was found: at most
-// maxWindow bytes with the greatest idf of different units, the earliest of equal
-// ones. It is widened to whole lines or words and without outer spaces. Without an
-// occurrence in the body, it is the beginning.
-func (q *query) window(body string) (off, length int) {
-	spans := q.spans(body)
+// Window finds the part of a document's body that shows best why a query found it: at
+// most 240 bytes, on rune boundaries, with the greatest idf of different units, the
+// earliest of equal ones. It is widened to whole lines or words and without outer
+// spaces. Without an occurrence in the body, it is the beginning. The body is given
+// because the index keeps none.
+func (x *Index) Window(query, body string) (off, length int) {
+	s := x.borrow()
+	defer x.giveBack(s)
+	s.parse(query)
+	spans := s.spans(body)
 	from, to := 0, 0
 	var best int64 = -1
-	count := make([]int, len(q.units))
+	var count [maxUnits]int
 	var sum int64
 	i := 0
-	for j, s := range spans {
-		if count[s.unit]++; count[s.unit] == 1 {
-			sum += q.units[s.unit].idf
+	for j, sp := range spans {
+		if count[sp.unit]++; count[sp.unit] == 1 {
+			sum += s.units[sp.unit].idf
 		}
-		for i < j && s.end-spans[i].off > maxWindow {
+		for i < j && sp.end-spans[i].off > maxWindow {
 			if count[spans[i].unit]--; count[spans[i].unit] == 0 {
-				sum -= q.units[spans[i].unit].idf
+				sum -= s.units[spans[i].unit].idf
 			}
 			i++
 		}
 		if sum > best {
-			best, from, to = sum, spans[i].off, s.end
+			best, from, to = sum, spans[i].off, sp.end
 		}
 	}
 	return widen(body, from, min(to, from+maxWindow))
 }
 
 // spans finds the units in the indexed part of a body, in order.
-func (q *query) spans(body string) []span {
+func (s *search) spans(body string) []span {
+	unitOf := make(map[string]int, len(s.units)+len(s.probes))
+	for i := range s.probes {
+		if p := &s.probes[i]; p.joined {
+			if u := p.units.first(); u >= 0 {
+				unitOf[string(s.x.dict.name(p.term))] = u
+			}
+		}
+	}
+	for i, u := range s.units {
+		unitOf[string(s.text[u.from:u.to])] = i
+	}
 	var spans []span
 	tokens := 0
 	sc := scanner{emit: func(t token) bool {
 		if tokens++; tokens > maxDocTokens {
 			return false
 		}
-		term := termOf(t)
-		u, ok := q.byTerm[string(term)]
-		if !ok {
-			u, ok = q.byJoin[string(term)]
-		}
-		if ok {
+		if u, ok := unitOf[string(termOf(t))]; ok {
 			spans = append(spans, span{t.off, t.end, u})
 		}
 		return true
