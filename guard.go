@@ -256,7 +256,11 @@ func (g *Guard) outside(ctx context.Context, cmd memtool.Command, why error) Rul
 	if cmd.Name == memtool.CmdView {
 		return r
 	}
-	vs, err := g.Propose(ctx, Candidate{Path: strings.TrimPrefix(cmd.Path, memtool.Root+"/"), To: cmd.To, Text: cmd.Text, Old: cmd.Old, New: cmd.New, Remove: cmd.Name == memtool.CmdDelete})
+	name := strings.TrimPrefix(cmd.Path, memtool.Root+"/")
+	if _, err := relpath.Parse(name); err == nil {
+		name = "/" + name // a good name without the prefix would be written after all
+	}
+	vs, err := g.Propose(ctx, Candidate{Path: name, To: cmd.To, Text: cmd.Text, Old: cmd.Old, New: cmd.New, Remove: cmd.Name == memtool.CmdDelete})
 	if err != nil {
 		return faulted(err)
 	}
