@@ -18,8 +18,10 @@ import (
 type Tool struct {
 	Name        string
 	Description string
-	Server      string          // the tool server it comes from; "" when built in
-	Schema      json.RawMessage // JSON schema of the arguments; an object schema
+	Server      string // the tool server it comes from; "" when built in
+	// Schema is the JSON schema of the arguments, of type object: JSON text, or a value
+	// that marshals to it, as hosts hold theirs. [Guard.Tools] gives json.RawMessage.
+	Schema any
 	// OpenWorld and Destructive are the host's or server's hints (nil: not said).
 	// A hint can remove a tool and never admits one.
 	OpenWorld, Destructive *bool
@@ -154,8 +156,30 @@ func describeTool[T any](t T, describe func(T) Tool) (tool Tool, err error) {
 		}
 	}()
 	tool = describe(t)
+	if text, err := schemaText(tool.Schema); err == nil {
+		tool.Schema = text // once, and where a panic of the host's is caught
+	}
 	ok = true
 	return tool, nil
+}
+
+// schemaText gives a schema as JSON text; nil for none.
+func schemaText(schema any) (json.RawMessage, error) {
+	switch s := schema.(type) {
+	case nil:
+		return nil, nil
+	case json.RawMessage:
+		return s, nil
+	case []byte:
+		return s, nil
+	case string:
+		return json.RawMessage(s), nil
+	}
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return nil, errors.New("its schema does not marshal to JSON")
+	}
+	return text, nil
 }
 
 // narrow is Narrow on descriptions; keep holds indexes into tools.
@@ -361,7 +385,11 @@ func ruleProblems(name string, r Rule, found map[string]Tool, gone map[string]st
 	case r.As == "" && isWriter(name):
 		return []string{"it writes; only an alias of a command of ours (As) can be kept"}
 	}
-	return r.schemaProblems(name, t.Schema)
+	schema, err := schemaText(t.Schema)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return r.schemaProblems(name, schema)
 }
 
 // problems lists what is wrong with a rule whatever its tool is.

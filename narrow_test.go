@@ -307,6 +307,40 @@ func TestNarrowAcceptsSchemas(t *testing.T) {
 	}
 }
 
+// TestNarrowSchemaForms: a host hands over a schema as it holds it.
+func TestNarrowSchemaForms(t *testing.T) {
+	const text = `{"type":"object","properties":{"file_path":{"type":"string"}},"additionalProperties":false}`
+	var value map[string]any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	type typed struct {
+		Type       string         `json:"type"`
+		Properties map[string]any `json:"properties"`
+	}
+	rules := map[string]Rule{"Read": {Reads: []string{"file_path"}, Dirs: []string{t.TempDir()}}}
+	for _, tt := range []struct {
+		name   string
+		schema any
+		ok     bool
+	}{
+		{"raw", json.RawMessage(text), true},
+		{"bytes", []byte(text), true},
+		{"string", text, true},
+		{"map", value, true},
+		{"struct", &typed{"object", map[string]any{"file_path": map[string]any{"type": "string"}}}, true},
+		{"none", nil, false},
+		{"nil pointer", (*typed)(nil), false},
+		{"does not marshal", func() {}, false},
+		{"another property", &typed{"object", map[string]any{"file_path": map[string]any{"type": "string"}, "cwd": map[string]any{"type": "string"}}}, false},
+	} {
+		kept, _, err := Narrow([]Tool{{Name: "Read", Schema: tt.schema}, {Name: "odd", Schema: func() {}}}, rules, func(t Tool) Tool { return t })
+		if got := err == nil && len(kept) == 1; got != tt.ok || !tt.ok && !errors.Is(err, ErrNarrow) {
+			t.Errorf("%s: kept %d, %v; want it kept: %v", tt.name, len(kept), err, tt.ok)
+		}
+	}
+}
+
 func TestNarrowDescribe(t *testing.T) {
 	for name, describe := range map[string]func(Tool) Tool{
 		"nil":        nil,
@@ -371,7 +405,7 @@ func drawTools(t *rapid.T) (tools []Tool, rules map[string]Rule) {
 			continue
 		}
 		var s struct{ Properties map[string]any }
-		if err := json.Unmarshal(tl.Schema, &s); err != nil {
+		if err := json.Unmarshal(tl.Schema.([]byte), &s); err != nil {
 			t.Fatal(err)
 		}
 		r := Rule{}

@@ -35,8 +35,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,63 +101,105 @@ type Result struct {
 	IsError bool
 }
 
-// Outcome is one check on one wiring. Err is nil when what has to hold held.
-type Outcome struct {
-	Name   string
-	Attack bool // else benign
-	Err    error
+// outcome is one check on one wiring. err is nil when what has to hold held.
+type outcome struct {
+	name   string
+	attack bool // else benign
+	err    error
 }
 
 // Test runs the suite: each attack has to fail on the bare wiring and each check to
-// pass on the guarded one.
+// pass on the guarded one. With -v it prints what the writer's model is shown without
+// narrowing and with it, and how each attack ends in both.
 func Test(t *testing.T, h Host) {
-	ctx := t.Context()
-	guarded, bare := Run(ctx, t.TempDir(), h, false), Run(ctx, t.TempDir(), h, true)
-	for _, o := range guarded {
-		t.Run(o.Name, func(t *testing.T) {
-			if o.Err != nil {
-				t.Errorf("the guarded wiring: %v", o.Err)
-			}
-			if err := control(o, bare); err != nil {
-				t.Error(err)
-			}
-		})
+	out, err := probe(t, h, groups)
+	t.Log("\n" + out)
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
+// probe is Test on some of the groups; it gives what there is to print.
+func probe(t *testing.T, h Host, groups []group) (string, error) {
+	var b strings.Builder
+	for _, bare := range []bool{true, false} {
+		names, err := shown(t.Context(), t.TempDir(), h, bare)
+		if err != nil {
+			return "", err
+		}
+		slices.Sort(names)
+		side := map[bool]string{true: "without narrowing", false: "with narrowing"}[bare]
+		fmt.Fprintf(&b, "%-18s %s\n", side, strings.Join(names, ", "))
+	}
+	guarded, bare := run(t.Context(), t.TempDir(), h, false, groups), run(t.Context(), t.TempDir(), h, true, groups)
+	fmt.Fprintf(&b, "\n%-44s %-9s %s\n", "check", "bare", "guarded")
+	var failed []error
+	for _, o := range guarded {
+		before, after := "works", "works"
+		if o.attack {
+			before, after = "harmed", "stopped"
+		}
+		if err := control(o, bare); err != nil {
+			before = "FAILED"
+			failed = append(failed, fmt.Errorf("%s: %w", o.name, err))
+		}
+		if o.err != nil {
+			after = "FAILED"
+			failed = append(failed, fmt.Errorf("%s: %w", o.name, o.err))
+		}
+		fmt.Fprintf(&b, "%-44s %-9s %s\n", o.name, before, after)
+	}
+	for _, o := range bare {
+		if !slices.ContainsFunc(guarded, func(g outcome) bool { return g.name == o.name }) {
+			failed = append(failed, fmt.Errorf("%s: the guarded wiring never came to this check", o.name))
+		}
+	}
+	return b.String(), errors.Join(failed...)
+}
+
+// shown lists the tools that the writer's model is shown.
+func shown(ctx context.Context, dir string, h Host, bare bool) (names []string, err error) {
+	w, err := newWorld(ctx, dir, h, bare)
+	if err != nil {
+		return nil, err
+	}
+	defer w.room.Close()
+	err = w.extract(ctx, w.input(), func(ctx context.Context, wr Writer) (err error) {
+		names, err = wr.Tools(ctx)
+		return err
+	})
+	return names, err
+}
+
 // control compares a check with the same one on the bare wiring.
-func control(o Outcome, bare []Outcome) error {
-	i := slices.IndexFunc(bare, func(b Outcome) bool { return b.Name == o.Name })
+func control(o outcome, bare []outcome) error {
+	i := slices.IndexFunc(bare, func(b outcome) bool { return b.name == o.name })
 	switch {
 	case i < 0:
 		return errors.New("the control: the bare wiring never came to this check")
-	case o.Attack && bare[i].Err == nil:
+	case o.attack && bare[i].err == nil:
 		return errors.New("the control: the attack does nothing in the bare wiring either, so it reached no tool")
-	case !o.Attack && bare[i].Err != nil:
-		return fmt.Errorf("the control: the bare wiring can not do what is harmless: %w", bare[i].Err)
+	case !o.attack && bare[i].err != nil:
+		return fmt.Errorf("the control: the bare wiring can not do what is harmless: %w", bare[i].err)
 	}
 	return nil
 }
 
-// Run runs every check on one wiring of the host, each group in a fresh room below
-// dir, and gives the outcomes in a fixed order.
-func Run(ctx context.Context, dir string, h Host, bare bool) []Outcome {
-	return runGroups(ctx, dir, h, bare, groups)
-}
-
-func runGroups(ctx context.Context, dir string, h Host, bare bool, groups []group) []Outcome {
-	var all []Outcome
+// run runs the groups on one wiring of the host, each in a fresh room below dir, and
+// gives the outcomes in a fixed order.
+func run(ctx context.Context, dir string, h Host, bare bool, groups []group) []outcome {
+	var all []outcome
 	for i, g := range groups {
 		w, err := newWorld(ctx, filepath.Join(dir, fmt.Sprintf("%02d", i)), h, bare)
 		if err != nil {
-			return append(all, Outcome{Name: g.name, Err: err})
+			return append(all, outcome{name: g.name, err: err})
 		}
 		if err := g.run(ctx, w); err != nil {
-			w.outcomes = append(w.outcomes, Outcome{Name: "run", Err: err})
+			w.outcomes = append(w.outcomes, outcome{name: "run", err: err})
 		}
 		w.room.Close()
 		for _, o := range w.outcomes {
-			o.Name = g.name + "/" + o.Name
+			o.name = g.name + "/" + o.name
 			all = append(all, o)
 		}
 	}
@@ -185,59 +225,4 @@ var groups = []group{
 	{"parallel", parallel},
 	{"trust", trustFalls},
 	{"poison", poisoned},
-}
-
-// Probe prints what the writer of a host is shown without narrowing and with it, and
-// how each attack ends in both. It fails unless every check holds in the guarded
-// wiring and every attack does harm in the bare one.
-func Probe(ctx context.Context, out io.Writer, h Host) error { return probe(ctx, out, h, groups) }
-
-func probe(ctx context.Context, out io.Writer, h Host, groups []group) error {
-	dir, err := os.MkdirTemp("", "scribe-probe-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	for _, bare := range []bool{true, false} {
-		side := "with narrowing"
-		if bare {
-			side = "without narrowing"
-		}
-		w, err := newWorld(ctx, filepath.Join(dir, side), h, bare)
-		if err != nil {
-			return err
-		}
-		var names []string
-		err = w.extract(ctx, w.input(), func(ctx context.Context, wr Writer) (err error) {
-			names, err = wr.Tools(ctx)
-			return err
-		})
-		w.room.Close()
-		if err != nil {
-			return err
-		}
-		slices.Sort(names)
-		fmt.Fprintf(out, "%-18s %s\n", side, strings.Join(names, ", "))
-	}
-	fmt.Fprintf(out, "\n%-44s %-9s %s\n", "check", "bare", "guarded")
-	guarded, bare := runGroups(ctx, filepath.Join(dir, "g"), h, false, groups), runGroups(ctx, filepath.Join(dir, "b"), h, true, groups)
-	var failed []error
-	for _, o := range guarded {
-		err := errors.Join(o.Err, control(o, bare))
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", o.Name, err))
-		}
-		before, after := "works", "works"
-		if o.Attack {
-			before, after = "harmed", "stopped"
-		}
-		if control(o, bare) != nil {
-			before = "FAILED"
-		}
-		if o.Err != nil {
-			after = "FAILED"
-		}
-		fmt.Fprintf(out, "%-44s %-9s %s\n", o.Name, before, after)
-	}
-	return errors.Join(failed...)
 }

@@ -246,9 +246,9 @@ func groupsNamed(names ...string) []group {
 func failures(t *testing.T, p plain, groups []group) []string {
 	t.Helper()
 	var failed []string
-	for _, o := range runGroups(t.Context(), t.TempDir(), p.host(), false, groups) {
-		if o.Err != nil {
-			failed = append(failed, o.Name)
+	for _, o := range run(t.Context(), t.TempDir(), p.host(), false, groups) {
+		if o.err != nil {
+			failed = append(failed, o.name)
 		}
 	}
 	return failed
@@ -265,11 +265,11 @@ func TestDeclared(t *testing.T) {
 // TestSequential: a runtime that runs calls one by one passes.
 func TestSequential(t *testing.T) {
 	h := plain{sequential: true}.host()
-	for _, o := range runGroups(t.Context(), t.TempDir(), h, false, groupsNamed("parallel")) {
-		if o.Err != nil {
-			t.Errorf("%s: %v", o.Name, o.Err)
+	for _, o := range run(t.Context(), t.TempDir(), h, false, groupsNamed("parallel")) {
+		if o.err != nil {
+			t.Errorf("%s: %v", o.name, o.err)
 		}
-		if o.Name == "parallel/edits-of-one-memory" && o.Attack {
+		if o.name == "parallel/edits-of-one-memory" && o.attack {
 			t.Error("lost updates are looked for where nothing runs at once")
 		}
 	}
@@ -278,36 +278,48 @@ func TestSequential(t *testing.T) {
 // TestControl: a wiring in whose bare form the attacks reach nothing proves nothing.
 func TestControl(t *testing.T) {
 	h := Host{Guarded: plain{}.guarded, Bare: plain{}.guarded}
-	bare := Run(t.Context(), t.TempDir(), h, true)
+	bare := run(t.Context(), t.TempDir(), h, true, groups)
 	attacks := 0
 	for _, o := range bare {
-		if o.Attack {
+		if o.attack {
 			attacks++
-			if control(Outcome{Name: o.Name, Attack: true}, bare) == nil {
-				t.Errorf("%s: the control is content with an attack that does nothing", o.Name)
+			if control(outcome{name: o.name, attack: true}, bare) == nil {
+				t.Errorf("%s: the control is content with an attack that does nothing", o.name)
 			}
 		}
 	}
 	if attacks < 80 {
 		t.Errorf("%d attacks, want at least 80", attacks)
 	}
-	if control(Outcome{Name: "no/such"}, bare) == nil {
+	if control(outcome{name: "no/such"}, bare) == nil {
 		t.Error("a check that the bare wiring never came to passes")
 	}
 }
 
-// TestProbe pins what is printed first, and that a failing wiring fails it.
+// TestProbe pins what is printed first, and that a failing wiring fails.
 func TestProbe(t *testing.T) {
-	var b strings.Builder
-	if err := probe(t.Context(), &b, plain{}.host(), groupsNamed("narrow/tools")); err != nil {
+	out, err := probe(t, plain{}.host(), groupsNamed("narrow/tools"))
+	if err != nil {
 		t.Error(err)
 	}
 	want := fmt.Sprintf("%-18s %s\n%-18s %s\n", "without narrowing", "Read, Tail, Write, bash, mcp__issues__create, memory, recall, send_file, task, web_fetch",
 		"with narrowing", "Read, Write, memory, recall")
-	if !strings.HasPrefix(b.String(), want) {
-		t.Errorf("got\n%.400s\nwant\n%s", b.String(), want)
+	if !strings.HasPrefix(out, want) {
+		t.Errorf("got\n%.400s\nwant\n%s", out, want)
 	}
-	if probe(t.Context(), &b, plain{runsUnknown: true}.host(), groupsNamed("narrow/tools")) == nil {
-		t.Error("a wiring that runs what it does not show passes the probe")
+	never := plain{}.host()
+	never.Guarded = func(context.Context, Input, func(context.Context, Writer) error) error { return nil }
+	if _, err := probe(t, never, groupsNamed("read")); err == nil || !strings.Contains(err.Error(), "never came") {
+		t.Errorf("a wiring whose writer never runs passes: %v", err)
+	}
+	out, err = probe(t, plain{runsUnknown: true}.host(), groupsNamed("narrow/tools"))
+	if err == nil || !strings.Contains(out, "FAILED") {
+		t.Errorf("a wiring that runs what it does not show passes the probe:\n%s", out)
+	}
+}
+
+func TestCodeLines(t *testing.T) {
+	if got := codeLines("// a comment\nfunc f(\n\tx int,\n) {\n\n\tg(func() { // why\n\t})\n}\n"); got != 3 {
+		t.Errorf("%d lines, want 3", got)
 	}
 }

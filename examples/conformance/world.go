@@ -25,7 +25,7 @@ type world struct {
 	dir      string // holds everything
 	room     *scribe.Room
 	session  *scribe.Session
-	outcomes []Outcome
+	outcomes []outcome
 
 	mu  sync.Mutex // guards what follows
 	ran []string   // names of the tools that ran, in order
@@ -129,11 +129,11 @@ func (w *world) extract(ctx context.Context, in Input, use func(context.Context,
 
 // attack and benign note how a check ended.
 func (w *world) attack(name string, errs ...error) {
-	w.outcomes = append(w.outcomes, Outcome{name, true, errors.Join(errs...)})
+	w.outcomes = append(w.outcomes, outcome{name, true, errors.Join(errs...)})
 }
 
 func (w *world) benign(name string, errs ...error) {
-	w.outcomes = append(w.outcomes, Outcome{name, false, errors.Join(errs...)})
+	w.outcomes = append(w.outcomes, outcome{name, false, errors.Join(errs...)})
 }
 
 // call makes one call in a turn of its own.
