@@ -190,7 +190,7 @@ func sound(t testing.TB, at string, mem *rootfs.Mem, r *Room, outside ...string)
 		t.Errorf("%s: check: %v", at, err)
 	}
 	for _, f := range fs {
-		if !slices.Contains(outside, f.Rule) {
+		if f.Outcome != Accepted && !slices.Contains(outside, f.Rule) { // else only worth knowing
 			t.Errorf("%s: check: %s %s", at, f.Rule, f.Field)
 		}
 	}

@@ -105,7 +105,7 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 		err = errIncomplete
 	}
 	state := from.state.Clone()
-	r.count(state, rows)
+	r.fold(state, rows)
 	r.ledger = ledger{first: from.first, size: from.size + int64(good), head: next, state: state, fresh: from.fresh + len(rows)}
 	if r.opts.Key == nil && (r.local == nil || !r.local.ok) {
 		// History, but not authority: what it accepted counts where it was accepted.

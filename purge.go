@@ -77,7 +77,9 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	left = append(left, r.removeAll(gone)...)
 	var b batch
 	b.unline(path)
-	_ = r.disk.LibRemove(mark(seq)) // done; what is left is removed at the next lock
+	if !slices.ContainsFunc(left, func(f Finding) bool { return f.Rule == "purge.kept" }) {
+		_ = r.disk.LibRemove(mark(seq)) // done; else the next lock tries again
+	}
 	return left, r.writeIndex(&b)
 }
 
@@ -138,27 +140,18 @@ type purge struct {
 // purgeAt reads from the journal what the purge of that row was to erase. A memory's
 // line of descent follows its renames, and ends with its purge.
 func (r *Room) purgeAt(ctx context.Context, seq int64) (p purge, err error) {
-	texts := map[string]map[string]bool{} // by the path that the memory has at that row
-	names := map[string][]string{}
-	err = r.eachRow(ctx, func(row journal.Row) bool {
+	var line descent
+	began := false
+	_, err = r.replay(ctx, func(before *journal.State, row journal.Row) bool {
+		if !began {
+			began = true
+			line.begin(before)
+		}
 		if row.Seq == seq {
-			p = purge{seq, row.Path, append(names[row.Path], row.Path), texts[row.Path]}
+			p = purge{seq, row.Path, append(line.names[row.Path], row.Path), line.texts[row.Path]}
 			return false
 		}
-		at := row.Path
-		if opOfRow(row) == journal.OpRename && row.To != "" {
-			at = row.To
-			texts[at], names[at] = merge(texts[at], texts[row.Path]), append(names[at], append(names[row.Path], row.Path)...)
-		}
-		for _, hash := range []string{row.Old, row.New} {
-			if hash != "" && row.Op != journal.OpHold {
-				texts[at] = merge(texts[at], map[string]bool{hash[:12]: true})
-			}
-		}
-		if at != row.Path || row.Op == journal.OpPurge && row.ID == "" {
-			delete(texts, row.Path)
-			delete(names, row.Path)
-		}
+		line.step(row)
 		return true
 	})
 	return p, err
@@ -230,7 +223,7 @@ func (r *Room) holds(name string, texts map[string]bool) bool {
 func (r *Room) removeAll(names []string) (left []Finding) {
 	for _, name := range names {
 		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			left = append(left, Finding{Rule: "purge.left", Outcome: Held, Field: name, Message: "a copy could not be removed", Fix: "remove the file by hand"})
+			left = append(left, Finding{Rule: "purge.kept", Outcome: Held, Field: name, Message: "a copy could not be removed", Fix: "open the room again, or remove the file by hand"})
 		}
 	}
 	return left

@@ -188,10 +188,10 @@ func (r *Room) finishPutting(row journal.Row, p relpath.Path, old string) error 
 // finishTaking takes p away where the row's old bytes still lie there.
 func (r *Room) finishTaking(row journal.Row, p relpath.Path, archive bool) error {
 	disk, hash, err := r.lying(p)
-	if err != nil || disk != nil && hash != row.Old {
+	if err != nil {
 		return nil
 	}
-	if disk != nil {
+	if disk != nil && hash == row.Old {
 		return ignoreChanged(r.takeAway(p, disk, row.Seq, archive))
 	}
 	r.mu.Lock()
@@ -200,7 +200,7 @@ func (r *Room) finishTaking(row journal.Row, p relpath.Path, archive bool) error
 	if !archive || !ok || kept.Retired != row.Seq {
 		return nil
 	}
-	data, err := r.version(kept.Seq, kept.Hash) // it went, and its copy in the archive did not come
+	data, err := r.version(kept.Seq, kept.Hash) // it went or was saved again, and its copy in the archive did not come
 	if err != nil {
 		return nil
 	}

@@ -118,21 +118,22 @@ func (r *Room) follow(l ledger, data []byte) (ledger, error) {
 		return l, tampered(err)
 	}
 	l.state = l.state.Clone()
-	r.count(l.state, rows)
+	r.fold(l.state, rows)
 	l.head, l.fresh = next, l.fresh+len(rows)
 	return l, nil
 }
 
-// count applies the rows that count: all, or with a key those that carry its MAC.
-func (r *Room) count(state *journal.State, rows []journal.Row) {
+// fold applies the rows that count: all, or with a key those that carry its MAC.
+func (r *Room) fold(state *journal.State, rows []journal.Row) {
 	for _, row := range rows {
-		if r.counts(row) {
+		if r.vouched(row) {
 			state.Apply(row)
 		}
 	}
 }
 
-func (r *Room) counts(row journal.Row) bool { return r.opts.Key == nil || row.Verified }
+// vouched reports whether a row counts here at all.
+func (r *Room) vouched(row journal.Row) bool { return r.opts.Key == nil || row.Verified }
 
 // catchUp follows a ledger that has read part of a file which was sealed meanwhile, up to
 // audit.jsonl, which begins with row first.
@@ -237,73 +238,75 @@ func (r *Room) dropLeftovers() error {
 // eachRow reads the journal from its first row that is left until fn returns false. A last
 // append that is not all there is left out.
 func (r *Room) eachRow(ctx context.Context, fn func(journal.Row) bool) error {
-	return r.replay(ctx, func(_ *journal.State, row journal.Row) bool { return fn(row) })
+	_, err := r.replay(ctx, func(_ *journal.State, row journal.Row) bool { return fn(row) })
+	return err
 }
 
-// replay is eachRow with the state before each row, as it counted then. fn must not keep
-// it. A row that does not count is passed to fn too, and leaves the state as it is.
-func (r *Room) replay(ctx context.Context, fn func(before *journal.State, row journal.Row) bool) error {
+// replay is eachRow with the state before each row, as it counted then, which fn must not
+// keep. It returns the state after the last row that fn wanted. A row that does not count
+// is passed to fn too, and leaves the state as it is.
+func (r *Room) replay(ctx context.Context, fn func(before *journal.State, row journal.Row) bool) (*journal.State, error) {
 	began := false
 	for try := 0; ; try++ {
-		err := r.replayOnce(ctx, func(s *journal.State, row journal.Row) bool {
+		state, err := r.replayOnce(ctx, func(s *journal.State, row journal.Row) bool {
 			began = true
 			return fn(s, row)
 		})
 		// Sealed or dropped while we read: again, unless fn has seen rows already.
 		if err == nil || !errors.Is(err, fs.ErrNotExist) || began || try == chainTries {
-			return err
+			return state, err
 		}
 	}
 }
 
-func (r *Room) replayOnce(ctx context.Context, fn func(*journal.State, journal.Row) bool) error {
+func (r *Room) replayOnce(ctx context.Context, fn func(*journal.State, journal.Row) bool) (*journal.State, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	data, err := r.disk.LibRead(auditName, maxAudit)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return new(journal.State), nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first := firstRow(data, 1)
 	sealed, err := r.sealedBefore(first)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, err := r.origin(sealed, first)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := 0; i <= len(sealed); i++ {
-		body := data
-		if i < len(sealed) {
+		body, active := data, i == len(sealed)
+		if !active {
 			if body, err = r.disk.LibRead(segmentName(sealed[i]), maxAudit); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		rows, next, _, err := journal.Decode(body, l.head, r.opts.Key)
-		if damaged(err) || err != nil && i < len(sealed) && !newer(err) {
-			return tampered(err)
+		if err != nil && !newer(err) && (!active || damaged(err)) {
+			return nil, tampered(err)
 		}
-		if i == len(sealed) {
+		if active {
 			rows = rows[:len(rows)-incomplete(rows)]
 		}
 		for _, row := range rows {
 			if err := ctx.Err(); err != nil {
-				return err
+				return nil, err
 			}
 			if !fn(l.state, row) {
-				return nil
+				return l.state, nil
 			}
-			if r.counts(row) {
+			if r.vouched(row) {
 				l.state.Apply(row)
 			}
 		}
 		l.head = next
 	}
-	return nil
+	return l.state, nil
 }
 
 func newer(err error) bool {

@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/relpath"
-	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // Record is one row of the audit journal. It carries no content.
@@ -66,6 +66,115 @@ func (r *Room) History(ctx context.Context, path string) iter.Seq2[Record, error
 	}
 }
 
+// At yields the memories as they were once row seq of the journal was carried out: those
+// that stood (stage "active") and those in the archive ("archived"), by path, with the
+// trust and the text that they had. 0 is before the first row. Where a text was pruned or
+// purged since, the memory has no Text and a finding "version.gone".
+//
+// For a moment in time, take the last row of History whose Time is not after it. The
+// clock may have been set back between two rows; the order of the rows is the order of
+// what happened.
+func (r *Room) At(ctx context.Context, seq int64) iter.Seq2[Memory, error] {
+	return func(yield func(Memory, error) bool) {
+		if err := r.usable(); err != nil {
+			yield(Memory{}, err)
+			return
+		}
+		then, err := r.stateAt(ctx, seq)
+		if err != nil {
+			yield(Memory{}, err)
+			return
+		}
+		all := r.archivedMemories(&world{state: then})
+		for _, path := range acceptedPaths(then) {
+			acc := then.Accepted[path]
+			m := Memory{Path: path, Key: acc.Key, Stage: stageActive}
+			if data, err := r.version(acc.Seq, acc.Hash); err == nil {
+				m = describe(path, stageActive, data)
+			}
+			m.Hash, m.Trust, m.Modified = acc.Hash, parseTrust(acc.Trust), acc.Time.UTC()
+			all = append(all, m)
+		}
+		slices.SortStableFunc(all, func(a, b Memory) int { return strings.Compare(a.Path, b.Path) })
+		for _, m := range all {
+			if m.Text == "" && m.Hash != journal.Sum(nil) {
+				m.Findings = append(m.Findings, refuse("version.gone", Held, "text", "the text of then was pruned or purged", "nothing brings it back from this room"))
+			}
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// stateAt folds the rows up to and including seq.
+func (r *Room) stateAt(ctx context.Context, seq int64) (*journal.State, error) {
+	begin, end := int64(-1), int64(0)
+	state, err := r.replay(ctx, func(before *journal.State, row journal.Row) bool {
+		if begin < 0 {
+			begin = before.Seq
+		}
+		if row.Seq <= seq {
+			end = row.Seq
+		}
+		return row.Seq <= seq
+	})
+	if err != nil {
+		return nil, err
+	}
+	if begin = max(begin, 0); seq < begin || seq > max(end, begin) {
+		return nil, fmt.Errorf("row %d: the journal has rows from %d on, and this is not one of them: %w", seq, begin+1, fs.ErrNotExist)
+	}
+	return state, nil
+}
+
+// Verify reports whether a head that [Room.Head] gave, and that was kept elsewhere, still
+// lies on the journal's chain: nil says that every row up to it is the one that it was
+// then, and that the rows after it continue it. The whole journal is read for it, and no
+// checkpoint is believed.
+//
+// An error that matches fs.ErrInvalid says that head is none; fs.ErrNotExist, that its row
+// was dropped by Prune, so that nothing can be said of it (take a new head after each
+// Prune); any other *fs.PathError with Op "verify", that the journal was cut short,
+// rebuilt or changed.
+//
+// What a head can not show: what was appended after it was taken, rows that were cut off
+// after it, and who wrote a row. A host that wants to notice those keeps the newest head
+// after each change, or gives the rows a MAC with Options.Key.
+func (r *Room) Verify(ctx context.Context, head string) error {
+	want, err := journal.ParseHead(head)
+	if err != nil {
+		return fmt.Errorf("verify: %.80q is no head: %w", head, fs.ErrInvalid)
+	}
+	if err := r.usable(); err != nil {
+		return err
+	}
+	if want.Seq == 0 {
+		return nil // the position before the first row lies on every chain
+	}
+	var end int64
+	begin, found := int64(-1), false
+	_, err = r.replay(ctx, func(before *journal.State, row journal.Row) bool {
+		if begin < 0 {
+			begin = before.Seq
+		}
+		end = row.Seq
+		found = found || row.Seq == want.Seq && row.Hash == want.Hash
+		return true
+	})
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return nil
+	case want.Seq <= begin:
+		return &fs.PathError{Op: "verify", Path: ".scribe/" + auditName, Err: fmt.Errorf("row %d was dropped by a prune: %w", want.Seq, fs.ErrNotExist)}
+	case want.Seq > end:
+		return tampered(fmt.Errorf("it ends at row %d, before row %d", end, want.Seq))
+	}
+	return tampered(fmt.Errorf("row %d is not the row that it was", want.Seq))
+}
+
 // Rollback puts a memory back as it was once row seq of the journal was carried
 // out: those bytes, that trust. It is a change like any other and can be rolled
 // back. It fails with fs.ErrNotExist when nothing stood there then, and is rejected
@@ -77,125 +186,15 @@ func (r *Room) Rollback(ctx context.Context, seq int64, path string) (Verdict, e
 	if _, err := relpath.Parse(path); err != nil {
 		return Verdict{}, err
 	}
-	r.mu.Lock()
-	end := r.ledger.head.Seq
-	r.mu.Unlock()
-	if seq < 1 || seq > end {
-		return Verdict{}, fmt.Errorf("rollback: row %d: the journal has rows 1 to %d", seq, end)
-	}
-	then := new(journal.State)
-	err := r.eachRow(ctx, func(row journal.Row) bool {
-		if row.Seq <= seq && (r.opts.Key == nil || row.Verified) {
-			then.Apply(row)
-		}
-		return row.Seq < seq
-	})
+	then, err := r.stateAt(ctx, seq)
 	if err != nil {
-		return Verdict{}, err
+		return Verdict{}, fmt.Errorf("rollback: %w", err)
 	}
 	acc, ok := then.Accepted[path]
 	if !ok {
 		return Verdict{}, &fs.PathError{Op: "rollback", Path: path, Err: fs.ErrNotExist}
 	}
 	return r.putBack(ctx, journal.OpRollback, path, acc, fmt.Sprintf("as of row %d", seq))
-}
-
-// Check verifies the journal's chain, the versions behind it, and the index, and
-// reports what it finds; repair mends what is derived. What it can not mend, it
-// leaves and names.
-func (r *Room) Check(ctx context.Context, repair bool) ([]Finding, error) {
-	w, err := r.world(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var fs []Finding
-	add := func(rule, path, message, fix string) {
-		fs = append(fs, Finding{Rule: rule, Outcome: Held, Field: path, Message: message, Fix: fix})
-	}
-	if err := r.eachRow(ctx, func(journal.Row) bool { return true }); err != nil {
-		add("check.chain", auditName, "the journal's chain is broken", "restore .scribe/audit.jsonl from a copy")
-	}
-	r.mu.Lock()
-	end := r.ledger.head.Seq
-	r.mu.Unlock()
-	if names, err := r.disk.LibList("versions"); err == nil {
-		for _, f := range names {
-			if seq, _, ok := journal.ParseVersionName("versions/" + f); ok && seq > end {
-				add("check.journal-short", auditName, fmt.Sprintf("versions of rows up to %d at least exist, and the journal ends at %d", seq, end), "compare Head with the one you kept, or restore the journal from a copy")
-				break
-			}
-		}
-	}
-	for _, path := range acceptedPaths(w.state) {
-		acc := w.state.Accepted[path]
-		if _, err := r.version(acc.Seq, acc.Hash); err != nil {
-			add("check.version", path, "the version behind the accepted text is missing or wrong", "adopt the memory again")
-		}
-		p, err := relpath.Parse(path)
-		if err != nil {
-			continue
-		}
-		switch s, err := r.standing(w.state, p); {
-		case err != nil:
-			add("check.unreadable", path, "the memory can not be read", "look at what lies there")
-		case s.kind == absent:
-			add("check.deleted", path, "the memory was deleted outside", "restore it, or leave it")
-		case s.kind == changed:
-			add("check.changed", path, "the memory was changed outside", "adopt it, or roll it back")
-		}
-	}
-	for id, held := range w.state.Pending {
-		if data, err := r.disk.LibRead(pendingName(id), maxPendingFile); err != nil || journal.Sum(data) != held.Hash {
-			add("check.pending", held.Path, "a held candidate is missing or was changed", "refuse it; it can be proposed again")
-		}
-	}
-	want := r.rebuiltIndex(w)
-	if string(want) != string(w.index) {
-		add("check.index", indexName, "the index does not say what the room holds", "run Check with repair")
-		if repair {
-			if err := r.repairIndex(ctx); err != nil {
-				return fs, err
-			}
-		}
-	}
-	return fs, nil
-}
-
-// rebuiltIndex is MEMORY.md with exactly the lines that the room's state asks for.
-func (r *Room) rebuiltIndex(w *world) []byte {
-	var b batch
-	for _, path := range acceptedPaths(w.state) {
-		if m, ok := w.meta(path); ok {
-			b.line(path, m, parseTrust(w.state.Accepted[path].Trust), w.state.Accepted[path].Time)
-		}
-	}
-	for path := range w.state.Tombs {
-		if _, ok := w.state.Accepted[path]; !ok {
-			b.unline(path)
-		}
-	}
-	return patchIndex(w.index, b.set, b.drop, hasLine(w.state))
-}
-
-func (r *Room) repairIndex(ctx context.Context) error {
-	unlock, err := r.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	w, err := r.world(ctx)
-	if err != nil {
-		return err
-	}
-	next := r.rebuiltIndex(w)
-	if string(next) == string(w.index) {
-		return nil
-	}
-	err = r.replaceIndex(w.index, next)
-	if errors.Is(err, rootfs.ErrChanged) {
-		return fmt.Errorf("repair: MEMORY.md was changed meanwhile, run it again: %w", err)
-	}
-	return err
 }
 
 // acceptedPaths lists the accepted memories by path. The index is not one.

@@ -13,7 +13,7 @@
 //   - path of a field: the mapping keys that lead to it, outermost first.
 //   - flat: a top-level key, as other tools write it, where this library writes
 //     the same key under "metadata".
-//   - owned: a key that only the library writes. See [Owned].
+//   - owned: a key that only the library writes. See owned.
 //
 // # What is refused
 //
@@ -301,9 +301,9 @@ func (n *node) scalars(out []string) []string {
 	return out
 }
 
-// Owned returns the paths of the keys that only the library writes. A candidate
-// that sets or changes one is not admissible. The caller owns the result.
-func Owned() [][]string {
+// owned returns the paths of the keys that only the library writes. A candidate
+// that sets or changes one is not admissible.
+func owned() [][]string {
 	return [][]string{
 		{"metadata", "trust"},
 		{"metadata", "source"},
@@ -320,7 +320,7 @@ func Owned() [][]string {
 // bytes, from its first to its last.
 func (e *Entry) OwnedValues() map[string]string {
 	values := make(map[string]string)
-	for _, path := range Owned() {
+	for _, path := range owned() {
 		n := e.find(path)
 		if n == nil {
 			continue

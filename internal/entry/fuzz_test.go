@@ -113,7 +113,7 @@ func flatten(t *testing.T, e *Entry, skip string) []string {
 
 // targets are the paths that an edit of the file could be about.
 func targets(e *Entry) [][]string {
-	out := append(Owned(), []string{"description"}, []string{"metadata", "type"}, []string{"a"}, []string{"metadata", "deep", "x"})
+	out := append(owned(), []string{"description"}, []string{"metadata", "type"}, []string{"a"}, []string{"metadata", "deep", "x"})
 	var walk func(n *node, path []string)
 	walk = func(n *node, path []string) {
 		for _, p := range n.pairs {

@@ -31,9 +31,6 @@ const (
 	lockName = "lock"
 )
 
-// maxMove bounds what LibMove copies, in bytes. A journal is cut long before that.
-const maxMove = 256 << 20
-
 // Dir is the mediated directory of a room.
 //
 // Its memory side takes parsed paths only, its library side plain names of ours
@@ -340,44 +337,6 @@ func (d *Dir) LibRemove(name string) error {
 		return err
 	}
 	return unsynced(d.syncParent(at))
-}
-
-// LibMove gives a library file another, free name (else fs.ErrExist), durably. What
-// is not in flight is copied first, so that a crash leaves one name or two whole
-// files, and never one file of two names, which would be refused.
-func (d *Dir) LibMove(from, to string) error {
-	a, err := lib("rename", from)
-	if err != nil {
-		return err
-	}
-	b, err := lib("rename", to)
-	if err != nil {
-		return err
-	}
-	if inFlight(a) {
-		made, err := d.mkdirs(path.Dir(b))
-		if err != nil {
-			return err
-		}
-		if err := d.fs.RenameNew(a, b); err != nil {
-			d.undo(made)
-			return err
-		}
-		return unsynced(d.syncParent(b))
-	}
-	data, err := d.fs.Read(a, maxMove)
-	if err != nil {
-		return err
-	}
-	made, err := d.writeNew(b, data)
-	if err != nil {
-		return err
-	}
-	if err := d.fs.Remove(a); err != nil {
-		d.discard(b, made)
-		return err
-	}
-	return unsynced(d.syncParent(a))
 }
 
 // discard takes a file of ours back, and the directories made for it.

@@ -330,12 +330,6 @@ func changes() []change {
 			old: "row1\n", new: "row1\nrow2\n", legal: []string{"torn"},
 		},
 		{
-			name: "move", prep: func(m *Mem) { m.Plant(Library+"/pending/p.md", File, []byte(text("old"))) },
-			do:    func(d *Dir) error { return d.LibMove("pending/p.md", "archive/q.md") },
-			state: func(f FS) string { return at(f, Library+"/pending/p.md") + " " + at(f, Library+"/archive/q.md") },
-			old:   "old absent", new: "absent old", legal: []string{"old old"},
-		},
-		{
 			name: "remove", prep: func(m *Mem) { m.Plant(Library+"/pending/p.md", File, []byte(text("old"))) },
 			do:    func(d *Dir) error { return d.LibRemove("pending/p.md") },
 			state: one(Library + "/pending/p.md"), old: "old", new: "absent",
@@ -491,7 +485,7 @@ func TestLibraryNames(t *testing.T) {
 		for op, err := range map[string]error{
 			"read": second(d.LibRead(name, 1)), "write": d.LibWriteNew(name, nil), "append": d.LibAppend(name, nil),
 			"replace": d.LibReplace(name, nil), "truncate": d.LibTruncate(name, 0), "remove": d.LibRemove(name),
-			"move": d.LibMove(name, "x"), "move to": d.LibMove("tmp/n", name), "stat": second(d.LibStat(name)),
+			"stat": second(d.LibStat(name)),
 			"swap": d.Replace(name, mustParse("a.md"), nil),
 		} {
 			if !errors.Is(err, fs.ErrInvalid) {

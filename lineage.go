@@ -1,0 +1,267 @@
+package scribe
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/memoryroom/scribe/internal/journal"
+)
+
+// lineage is what the journal says of the versions: which file each row promises, when
+// what it holds stopped to count, and what may be gone. It is built by one pass over
+// the rows.
+type lineage struct {
+	files  map[string]*kin    // by version name
+	bySeq  map[int64][]*kin   // the same, by the row that wrote them
+	closed map[string][]until // by path, in the order of the rows
+	pruned map[string]int64   // by path: what ended there by that row was pruned
+	state  *journal.State     // after the last row
+	need   rests              // what it rests on
+	rows   int64              // the last row
+	// strange counts the rows that do not count, for want of a right MAC.
+	strange int
+}
+
+// kin is one version file, as the rows explain it.
+type kin struct {
+	seq      int64
+	hash     string
+	path     string
+	promised bool    // a row put these bytes: the file has to be there
+	purged   bool    // a later purge took them
+	ends     []until // where they stopped to count, and under which path
+}
+
+// until is the end of a text at a path.
+type until struct {
+	path string
+	hash string
+	row  int64
+	time time.Time
+}
+
+// descent follows memories through their renames: which texts and names a path's
+// memory had. The zero value is ready.
+type descent struct {
+	texts map[string]map[string]bool // by the path that the memory has: hash prefixes, as versions are named by
+	names map[string][]string        // the paths that it had before
+}
+
+// step takes in the next row. A memory's line ends with its purge.
+func (d *descent) step(row journal.Row) {
+	if d.texts == nil {
+		d.texts, d.names = map[string]map[string]bool{}, map[string][]string{}
+	}
+	at := row.Path
+	if opOfRow(row) == journal.OpRename && row.To != "" {
+		at = row.To
+		d.texts[at], d.names[at] = merge(d.texts[at], d.texts[row.Path]), append(d.names[at], append(d.names[row.Path], row.Path)...)
+	}
+	for _, hash := range []string{row.Old, row.New} {
+		if hash != "" && row.Op != journal.OpHold && row.Op != journal.OpPrune {
+			d.texts[at] = merge(d.texts[at], map[string]bool{hash[:12]: true})
+		}
+	}
+	if at != row.Path || row.Op == journal.OpPurge && row.ID == "" {
+		delete(d.texts, row.Path)
+		delete(d.names, row.Path)
+	}
+}
+
+// begin takes in what a base says of the rows before it.
+func (d *descent) begin(s *journal.State) {
+	d.texts, d.names = map[string]map[string]bool{}, map[string][]string{}
+	for path, a := range s.Accepted {
+		d.texts[path] = map[string]bool{a.Hash[:12]: true}
+	}
+	for _, a := range s.Archived {
+		d.texts[a.Path] = merge(d.texts[a.Path], map[string]bool{a.Hash[:12]: true})
+	}
+	for path, t := range s.Tombs {
+		if t.Hash != "" {
+			d.texts[path] = merge(d.texts[path], map[string]bool{t.Hash[:12]: true})
+		}
+	}
+}
+
+// putsBytes reports whether a row's New is a version: the bytes that it put at a path.
+func putsBytes(row journal.Row) bool {
+	switch opOfRow(row) {
+	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt, journal.OpRestore, journal.OpRollback, journal.OpRename:
+		return row.New != "" && row.Op != journal.OpHold
+	}
+	return false
+}
+
+// readLineage reads the journal.
+func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
+	l := &lineage{files: map[string]*kin{}, bySeq: map[int64][]*kin{}, closed: map[string][]until{}, pruned: map[string]int64{}}
+	var line descent
+	var last journal.Row
+	accs := map[string]journal.Accepted{} // as they were before last
+	began := false
+	state, err := r.replay(ctx, func(before *journal.State, row journal.Row) bool {
+		if !began {
+			began = true
+			l.base(before)
+			line.begin(before)
+			maps.Copy(accs, before.Accepted)
+		}
+		l.settle(accs, before, last)
+		l.rows, last = row.Seq, row
+		if !r.vouched(row) {
+			l.explain(row)
+			l.strange++
+			return true
+		}
+		if row.Op == journal.OpPurge && row.ID == "" {
+			l.purge(row, line, restsOn(before))
+		}
+		line.step(row)
+		l.take(row)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.settle(accs, state, last)
+	l.state, l.need = state, restsOn(state)
+	return l, nil
+}
+
+// base takes in the files on which a base rests.
+func (l *lineage) base(s *journal.State) {
+	for path, a := range s.Accepted {
+		l.file(a.Seq, a.Hash, path).promised = true
+	}
+	for _, a := range s.Archived {
+		l.file(a.Seq, a.Hash, a.Path).promised = true
+	}
+	for path, t := range s.Tombs {
+		if t.Hash != "" {
+			l.file(t.Seq, t.Hash, path).promised = true
+		}
+	}
+}
+
+// rests lists the versions without which a state can not be shown, restored or judged
+// against, and the paths that rest on each.
+type rests map[string][]string
+
+func restsOn(s *journal.State) rests {
+	need := rests{}
+	add := func(seq int64, hash, path string) {
+		if name := journal.VersionName(seq, hash); name != "" { // a purged tomb has no hash
+			need[name] = append(need[name], path)
+		}
+	}
+	for path, a := range s.Accepted {
+		add(a.Seq, a.Hash, path)
+	}
+	for _, a := range s.Archived {
+		add(a.Seq, a.Hash, a.Path)
+	}
+	for path, t := range s.Tombs {
+		add(t.Seq, t.Hash, path)
+	}
+	return need
+}
+
+// explain notes the files that a row can have left, none of which it promises.
+func (l *lineage) explain(row journal.Row) {
+	path := row.Path
+	if opOfRow(row) == journal.OpRename {
+		path = row.To
+	}
+	if putsBytes(row) {
+		l.file(row.Seq, row.New, path)
+	}
+	if row.Old != "" && row.Op != journal.OpHold && row.Op != journal.OpPrune {
+		l.file(row.Seq, row.Old, row.Path)
+	}
+}
+
+func (l *lineage) file(seq int64, hash, path string) *kin {
+	name := journal.VersionName(seq, hash)
+	if l.files[name] == nil {
+		l.files[name] = &kin{seq: seq, hash: hash, path: path}
+		l.bySeq[seq] = append(l.bySeq[seq], l.files[name])
+	}
+	return l.files[name]
+}
+
+// take notes what a row did to versions.
+func (l *lineage) take(row journal.Row) {
+	l.explain(row)
+	if putsBytes(row) && !(opOfRow(row) == journal.OpRename && row.New == row.Old) {
+		l.file(row.Seq, row.New, row.Path).promised = true
+	}
+	if row.Old != "" && row.Old != row.New && row.Op != journal.OpHold && row.Op != journal.OpPrune && row.Op != journal.OpAdopt && row.Op != journal.OpObserve {
+		l.end(l.file(row.Seq, row.Old, row.Path), row.Path, row)
+	}
+	switch {
+	case row.Op == journal.OpAbort:
+		for _, k := range l.bySeq[row.Ref] {
+			k.promised = false
+			l.end(k, k.path, row)
+		}
+	case row.Op == journal.OpPrune && row.Path != "":
+		l.pruned[row.Path] = max(l.pruned[row.Path], row.Ref)
+	}
+}
+
+func (l *lineage) end(k *kin, path string, row journal.Row) {
+	u := until{path, k.hash, row.Seq, row.Time}
+	k.ends = append(k.ends, u)
+	l.closed[path] = append(l.closed[path], u)
+}
+
+// purge notes which files a purge was to take: what the memory's line held until then, and
+// no other memory rested on.
+func (l *lineage) purge(row journal.Row, line descent, need rests) {
+	texts, names := line.texts[row.Path], append([]string{row.Path}, line.names[row.Path]...)
+	for name, k := range l.files {
+		other := slices.ContainsFunc(need[name], func(path string) bool { return !slices.Contains(names, path) })
+		k.purged = k.purged || k.seq <= row.Seq && texts[k.hash[:12]] && !other
+	}
+}
+
+// settle notes which accepted texts the last row ended, and brings accs up to date.
+func (l *lineage) settle(accs map[string]journal.Accepted, now *journal.State, last journal.Row) {
+	at := []string{last.Path, last.To}
+	if last.Op == journal.OpAnchor || last.Op == journal.OpAbort {
+		at = slices.Concat(slices.Collect(maps.Keys(accs)), slices.Collect(maps.Keys(now.Accepted)))
+	}
+	for _, path := range at {
+		was, had := accs[path]
+		is, has := now.Accepted[path]
+		if had && (!has || was.Seq != is.Seq || was.Hash != is.Hash) {
+			l.end(l.file(was.Seq, was.Hash, path), path, last)
+		}
+		if has {
+			accs[path] = is
+		} else {
+			delete(accs, path)
+		}
+	}
+}
+
+// gone reports whether the rows say that a file may be missing: it was purged, or all that
+// it held was pruned.
+func (l *lineage) gone(k *kin) bool {
+	if k.purged {
+		return true
+	}
+	for _, u := range k.ends {
+		if u.row > l.pruned[u.path] {
+			return false
+		}
+	}
+	return len(k.ends) > 0
+}
+
+// needless reports whether nothing that stands, is archived or was removed rests on a
+// version.
+func (l *lineage) needless(name string) bool { return len(l.need[name]) == 0 }
