@@ -510,10 +510,17 @@ func lostRace() Finding {
 // by names the kind of author for the audit.
 func (p *proposal) by() string {
 	if p.who.hand {
-		return "operator"
+		return byOperator
 	}
-	return "writer"
+	return byWriter
 }
+
+// Who made a row, for the audit and for what a session is told of. The operator may give a
+// name of their own instead, but not the writer's.
+const (
+	byOperator = "operator"
+	byWriter   = "writer"
+)
 
 // ruleNames lists the rules of the findings, each once, in order.
 func ruleNames(fs []Finding) []string {

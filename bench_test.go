@@ -45,7 +45,7 @@ func BenchmarkSnapshot(b *testing.B) {
 			r := filledRoom(b, entries)
 			b.ReportAllocs()
 			for b.Loop() {
-				sn, err := r.render(context.Background(), defSnapshotBytes, snapshotLines, false)
+				sn, _, err := r.render(context.Background(), extent{bytes: defSnapshotBytes, lines: snapshotLines})
 				if err != nil || len(sn.Shown)+sn.Omitted != entries {
 					b.Fatal(len(sn.Shown), sn.Omitted, err)
 				}

@@ -329,9 +329,9 @@ func (c *inspection) rest(context.Context) error {
 		return err
 	}
 	for _, f := range sessions {
-		name := "sessions/" + f
-		if name == sweptName {
-			continue
+		name := sessionDir + f
+		if !sessionFile(name) {
+			continue // nothing reads it
 		}
 		if st, err := r.readSession(name); err != nil || st.Ceiling == "" {
 			c.tell("check.session", name, "the state of a session can not be understood: it counts as the lowest trust", "nothing; it is forgotten in its turn")

@@ -31,7 +31,7 @@ const pureStd = `
 var allowed = map[string]string{
 	".": pureStd + ` context crypto/rand io/fs net/url path/filepath
 		internal/directive internal/due internal/entry internal/fold internal/gate internal/hidden internal/journal internal/lexical
-		internal/memtool internal/relpath internal/rootfs internal/secret internal/strictjson`,
+		internal/memtool internal/relpath internal/rootfs internal/secret internal/strictjson weak`,
 	"internal/fold":       pureStd + " golang.org/x/text/cases golang.org/x/text/unicode/norm",
 	"internal/relpath":    pureStd + " io/fs internal/fold golang.org/x/text/unicode/norm", // io/fs for its sentinel alone
 	"internal/hidden":     pureStd + " internal/fold golang.org/x/text/unicode/norm",

@@ -83,7 +83,9 @@
 //	    versions/<row>-<hash>.md    the text that each row of the journal put in place
 //	    pending/<id>.md        held candidates: a line of JSON, then the text
 //	    archive/<row>/<path>   retired memories, by the row that retired them
-//	    sessions/<hash>.json   ceiling, cursor and frozen snapshot of a session
+//	    sessions/<hash>.json   ceiling, cursor, frozen snapshot of a session, and what it
+//	                           was told since
+//	    swept/<2 hex>          a filter that knows the sessions that were forgotten
 //	    tmp/                   files on their way into place
 //
 // What scribe creates is 0700 and 0600; what exists keeps its mode until scribe writes

@@ -43,7 +43,9 @@ func Example() {
 		return nil
 	})
 	check(err)
-	snapshot, err := session.Snapshot(ctx) // for the system prompt
+	next, err := room.Session(ctx, "conversation-2", scribe.UserObserved)
+	check(err)
+	snapshot, err := next.Snapshot(ctx) // for the system prompt of the next conversation
 	check(err)
 	fmt.Print(snapshot.Text)
 	// snippet end

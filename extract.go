@@ -15,9 +15,12 @@ import (
 // extracted before at this trust ("cursor"), the session had its share ("ceiling"),
 // or a newer request came while this one waited ("superseded").
 //
-// One writer of a process runs at a time and the newest request waits. The cursor moves
-// only when run returns nil (a panic in it ends its guard and goes on to the caller); where two processes run one turn, it moves once. Cancelling ctx ends the wait; a run in flight is the
-// caller's to end.
+// One writer of a process runs at a time. Of the requests that wait meanwhile the one with
+// the highest N stays, for each Turn.Low one: the parts of a turn that a host extracts
+// apart do not replace each other. The cursor moves only when run returns nil (a panic
+// in it ends its guard and goes on to the caller). Where two processes run one turn it
+// moves once, and the share of the session is one for both. Cancelling ctx ends the wait;
+// a run in flight is the caller's to end.
 func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(context.Context, *Guard) error) (skip string, err error) {
 	if s == nil || s.room == nil {
 		return "", fmt.Errorf("session: %w", fs.ErrClosed)
@@ -65,16 +68,19 @@ func (s *Session) Extract(ctx context.Context, t Turn, p Policy, run func(contex
 	}
 	g.end()
 	return "", s.save(context.WithoutCancel(ctx), func(st *sessionState) {
-		if st.Cursor == nil {
-			st.Cursor = map[string]int{}
-		}
-		st.Cursor[level] = max(st.Cursor[level], t.N)
+		st.advance(level, max(st.Cursor[level], t.N))
 	})
 }
 
 // extracting marks the context of a writer of the session: a second one would wait for
 // the first for ever.
 type extracting struct{ s *Session }
+
+// request is a call of Extract that waits.
+type request struct {
+	turn       int
+	superseded bool
+}
 
 // begin checks the reasons to skip and waits for its turn.
 func (s *Session) begin(ctx context.Context, t Turn) (skip string, err error) {
@@ -84,39 +90,53 @@ func (s *Session) begin(ctx context.Context, t Turn) (skip string, err error) {
 		s.idle.Broadcast()
 	})
 	defer stop()
-	lim := s.room.opts.Limits
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case t.Wrote || t.N <= s.wrote:
-		return skipWrote, nil
-	case words(t.User) < lim.MinUserWords:
-		return skipWords, nil
-	case s.state.Cursor[t.Low.String()] >= t.N:
-		return skipCursor, nil
-	case s.state.Extractions >= lim.Extractions:
-		return skipCeiling, nil
+	if skip := s.skip(t); skip != "" {
+		return skip, nil
 	}
-	s.ticket++
-	mine := s.ticket
-	s.idle.Broadcast() // a request that waits may be superseded by this one
-	for s.running {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		if s.ticket != mine {
+	mine := &request{turn: t.N}
+	if other := s.waiting[t.Low]; other != nil {
+		if other.turn > mine.turn {
 			return skipSuperseded, nil
 		}
+		other.superseded = true
+		s.idle.Broadcast()
+	}
+	s.waiting[t.Low] = mine
+	for s.running && !mine.superseded && ctx.Err() == nil {
 		s.idle.Wait()
 	}
-	if s.ticket != mine {
-		return skipSuperseded, nil
+	if s.waiting[t.Low] == mine {
+		delete(s.waiting, t.Low)
 	}
-	if ctx.Err() != nil {
+	switch {
+	case mine.superseded:
+		return skipSuperseded, nil
+	case ctx.Err() != nil:
 		return "", ctx.Err()
+	}
+	if skip := s.skip(t); skip != "" {
+		return skip, nil // what ran meanwhile made it superfluous
 	}
 	s.running = true
 	return "", nil
+}
+
+// skip is the reason for which a turn need not be extracted, or "". s.mu is held.
+func (s *Session) skip(t Turn) string {
+	lim := s.room.opts.Limits
+	switch {
+	case t.Wrote || t.N <= s.wrote:
+		return skipWrote
+	case words(t.User) < lim.MinUserWords:
+		return skipWords
+	case s.state.Cursor[t.Low.String()] >= t.N:
+		return skipCursor
+	case s.state.Extractions >= lim.Extractions:
+		return skipCeiling
+	}
+	return ""
 }
 
 func (s *Session) end() {

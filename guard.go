@@ -119,12 +119,18 @@ Each write is checked. "Held" means that it waits for the operator: it is not sa
 
 // reminder tells a model of an index that is near or over a cap, before it writes.
 func (g *Guard) reminder(ctx context.Context) (string, error) {
-	w, err := g.session.room.world(ctx)
+	notes, err := g.session.capNotes(ctx)
+	return noticeText(notes), err
+}
+
+// capNotes says what of the index is near or over a cap.
+func (s *Session) capNotes(ctx context.Context) ([]Finding, error) {
+	w, err := s.room.world(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	lines, size := indexCaps(w.index)
-	return noticeText(indexNotices(lines, size, w.opts.Limits, func() []string { return longest(w, 3) })), nil
+	return indexNotices(lines, size, w.opts.Limits, func() []string { return longest(w, 3) }), nil
 }
 
 // noticeText renders findings that stand in nobody's way.

@@ -53,6 +53,7 @@ type Limits struct {
 	IndexLines    int // soft; lines of MEMORY.md: 200, as the hosts that load it whole cut there
 	IndexBytes    int // soft; bytes of MEMORY.md: 25,000
 	SnapshotBytes int // render budget of a snapshot: 25,000 bytes, never more and at least 2,000 a room; 200 lines beside it
+	DeltaBytes    int // render budget of a delta: 3,072 bytes, 1,500 at least
 	Memory        int // hard; bytes of one memory: 65,536
 	Memories      int // hard; accepted memories: 10,000
 	Pending       int // hard; held candidates: 200
@@ -66,6 +67,7 @@ const (
 	defIndexLines    = 200
 	defIndexBytes    = 25_000
 	defSnapshotBytes = 25_000
+	defDeltaBytes    = 3_072
 	defMemory        = 64 << 10
 	defMemories      = 10_000
 	defPending       = 200
@@ -73,13 +75,14 @@ const (
 	defMinUserWords  = 3
 	defExtractions   = 20
 
-	snapshotLines = 200     // lines of a snapshot, whatever its bytes
-	maxMemory     = 1 << 20 // bytes of a memory that any option may allow
-	frameBytes    = 2_000   // bytes that the fixed words of one room's block fit into
-	frameLines    = 20      // and lines
-	maxWaiver     = 120     // bytes of the reason for a waiver, shown in every snapshot
-	maxName       = 32      // bytes of Options.Name
-	keySize       = 32      // bytes of Options.Key
+	snapshotLines   = 200     // lines of a snapshot, whatever its bytes
+	maxMemory       = 1 << 20 // bytes of a memory that any option may allow
+	frameBytes      = 2_000   // bytes that the fixed words of one room's block fit into
+	frameLines      = 20      // and lines
+	deltaFrameBytes = 1_500   // bytes that the fixed words of a delta and the longest line fit into
+	maxWaiver       = 120     // bytes of the reason for a waiver, shown in every snapshot
+	maxName         = 32      // bytes of Options.Name
+	keySize         = 32      // bytes of Options.Key
 )
 
 // withDefaults fills zero fields and refuses what makes no sense.
@@ -92,6 +95,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"IndexLines", &l.IndexLines, defIndexLines, 1, 1 << 20},
 		{"IndexBytes", &l.IndexBytes, defIndexBytes, 1, 1 << 30},
 		{"SnapshotBytes", &l.SnapshotBytes, defSnapshotBytes, frameBytes, defSnapshotBytes},
+		{"DeltaBytes", &l.DeltaBytes, defDeltaBytes, deltaFrameBytes, defSnapshotBytes},
 		{"Memory", &l.Memory, defMemory, 1, maxMemory},
 		{"Memories", &l.Memories, defMemories, 1, 1 << 20},
 		{"Pending", &l.Pending, defPending, 1, 1 << 16},

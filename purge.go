@@ -232,15 +232,13 @@ func (r *Room) removeAll(names []string) (left []Finding) {
 // forgetSnapshots drops the stored snapshots that show one of the memories: its description is
 // text too. They are rendered anew when they are asked for.
 func (r *Room) forgetSnapshots(paths []string) error {
-	r.mu.Lock()
-	var open []*Session
-	for _, s := range r.sessions {
-		open = append(open, s)
-	}
-	r.mu.Unlock()
-	for _, s := range open {
+	for _, s := range r.sessionsOpen() {
 		s.mu.Lock()
 		s.state.forget(paths)
+		for hash, h := range s.handouts {
+			h.told, _ = withoutDigests(h.told, paths)
+			s.handouts[hash] = h
+		}
 		s.mu.Unlock()
 	}
 	names, err := r.disk.LibList("sessions")
@@ -248,7 +246,10 @@ func (r *Room) forgetSnapshots(paths []string) error {
 		return err
 	}
 	for _, n := range names {
-		name := "sessions/" + n
+		name := sessionDir + n
+		if !sessionFile(name) {
+			continue
+		}
 		st, err := r.readSession(name)
 		if err != nil || !st.forget(paths) {
 			continue

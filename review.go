@@ -143,6 +143,9 @@ func (r *Room) Resolve(ctx context.Context, rs ...Resolution) ([]Verdict, error)
 		if !res.Trust.valid() {
 			return nil, fmt.Errorf("resolve: %v is no trust", res.Trust)
 		}
+		if res.By == byWriter {
+			return nil, fmt.Errorf("resolve: By is %q, which names a model's own changes; name who decided", byWriter)
+		}
 	}
 	unlock, err := r.lock(ctx)
 	if err != nil {

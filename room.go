@@ -71,8 +71,9 @@ type Room struct {
 	local    *local // this directory's identity and key; nil until a first write
 	ledger   ledger
 	metas    *metaCache
-	sessions map[string]*Session
+	sessions openSessions
 	lexicons *lexicons
+	dues     dueList
 }
 
 // Open opens the room in dir. Without a room there it writes nothing, not even for
@@ -102,7 +103,7 @@ func Open(dir string, opts *Options) (*Room, error) {
 func openOn(disk *rootfs.Dir, o Options) (*Room, error) {
 	r := &Room{
 		opts: o, disk: disk,
-		metas: newMetaCache(), sessions: map[string]*Session{}, lexicons: &lexicons{m: map[Trust]*lexicon{}},
+		metas: newMetaCache(), lexicons: &lexicons{m: map[Trust]*lexicon{}},
 	}
 	r.ledger.state = new(journal.State)
 	switch {
@@ -304,11 +305,20 @@ func (r *Room) source(who author) string {
 	if who.hand || who.session == "" {
 		return ""
 	}
-	key := r.keyed("session", who.session)
-	if key == "" {
+	of := r.sourceOf(who.session)
+	if of == "" {
 		return "" // no room yet, so nothing to name
 	}
-	return fmt.Sprintf("%s:turn-%d", key[:12], who.turn)
+	return fmt.Sprintf("%sturn-%d", of, who.turn)
+}
+
+// sourceOf is what the source of everything that a session wrote begins with.
+func (r *Room) sourceOf(session string) string {
+	key := r.keyed("session", session)
+	if key == "" {
+		return ""
+	}
+	return key[:12] + ":"
 }
 
 // describe makes a Memory of a file's bytes.

@@ -1,10 +1,7 @@
 package scribe
 
 import (
-	"cmp"
 	"context"
-	"crypto/hmac"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +12,6 @@ import (
 	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
-	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // Session is one conversation as the host's loop sees it: what its model is shown,
@@ -26,23 +22,29 @@ type Session struct {
 	also []*Room
 	id   string
 
-	mu      sync.Mutex // guards what follows
-	state   sessionState
-	saved   bool  // the state is on the disk, or can not be
-	wrote   int   // the last turn in which the main agent's guard stored something
-	ticket  int64 // number of the newest request to extract
-	running bool
-	idle    *sync.Cond // signalled when running ends; on mu
+	mu       sync.Mutex // guards what follows
+	state    sessionState
+	saved    bool               // the state is on the disk, or can not be
+	wrote    int                // the last turn in which the main agent's guard stored something
+	waiting  map[Trust]*request // the newest request to extract that waits, by Turn.Low
+	running  bool
+	idle     *sync.Cond         // signalled when running ends; on mu
+	handouts map[string]handout // by the hash of a text: what committing it means
 }
 
 // sessionState is what of a session outlives the process: a line with a MAC and one of
-// JSON, in sessions/<keyed hash>.json.
+// JSON, in sessions/<keyed hash>.json. What its fields hold is replaced and never
+// changed in place, so a copy of the struct is a copy.
 type sessionState struct {
 	Ceiling     string         `json:"ceiling"`          // name of the trust
 	Cursor      map[string]int `json:"cursor,omitempty"` // by the lowest trust of what was extracted: the last turn
 	Extractions int            `json:"extractions,omitempty"`
 	Snapshot    *Snapshot      `json:"snapshot,omitempty"`
-	Used        time.Time      `json:"used"` // last stored; the longest unused is forgotten first
+	Frozen      []told         `json:"frozen,omitempty"`  // what Snapshot tells, room by room
+	Told        []told         `json:"told,omitempty"`    // what was committed: the baseline of Delta
+	Commits     int            `json:"commits,omitempty"` // how often the baseline moved
+	Said        []string       `json:"said,omitempty"`    // kinds of reminders that were committed
+	Used        time.Time      `json:"used"`              // last stored; the longest unused is forgotten first
 }
 
 // Turn is what the host knows of the turns since the last extraction.
@@ -96,14 +98,11 @@ func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*R
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	s, ok := r.sessions[id]
-	if !ok {
-		s = &Session{room: r, also: also, id: id, state: sessionState{Ceiling: ceiling.String()}}
+	s := r.openSession(id, func() *Session {
+		s := &Session{room: r, also: also, id: id, state: sessionState{Ceiling: ceiling.String()}, waiting: map[Trust]*request{}}
 		s.idle = sync.NewCond(&s.mu)
-		r.sessions[id] = s
-	}
-	r.mu.Unlock()
+		return s
+	})
 	s.mu.Lock()
 	before := s.state.ceiling()
 	if found {
@@ -146,30 +145,45 @@ func (s *Session) stored(ctx context.Context) error {
 }
 
 // merge takes in what another process stored: the lower ceiling, the later cursor,
-// the snapshot that was rendered first.
+// the snapshot that was rendered first, the baseline that was committed last.
 func (st *sessionState) merge(o sessionState) {
 	st.lower(parseTrust(o.Ceiling))
 	for level, n := range o.Cursor {
 		if n > st.Cursor[level] {
-			if st.Cursor == nil {
-				st.Cursor = map[string]int{}
-			}
-			st.Cursor[level] = n
+			st.advance(level, n)
 		}
 	}
 	st.Extractions = max(st.Extractions, o.Extractions)
 	if o.Snapshot != nil {
-		st.Snapshot = o.Snapshot
+		st.Snapshot, st.Frozen = o.Snapshot, o.Frozen
+	}
+	if o.Commits > st.Commits {
+		st.Told, st.Commits = o.Told, o.Commits
+	}
+	for _, kind := range o.Said {
+		st.say(kind)
 	}
 }
 
-// forget drops a snapshot that shows one of the memories, and reports whether there was one.
-func (st *sessionState) forget(paths []string) bool {
-	if st.Snapshot == nil || !slices.ContainsFunc(st.Snapshot.Shown, func(m Memory) bool { return slices.Contains(paths, m.Path) }) {
-		return false
+// advance moves the cursor of a level of trust.
+func (st *sessionState) advance(level string, n int) {
+	cursor := maps.Clone(st.Cursor)
+	if cursor == nil {
+		cursor = map[string]int{}
 	}
-	st.Snapshot = nil
-	return true
+	cursor[level] = n
+	st.Cursor = cursor
+}
+
+// forget takes memories that were purged out of the state, and reports whether any was
+// in it: a snapshot that shows one goes, and of the baseline the digests.
+func (st *sessionState) forget(paths []string) (changed bool) {
+	if st.Snapshot != nil && slices.ContainsFunc(st.Snapshot.Shown, func(m Memory) bool { return slices.Contains(paths, m.Path) }) {
+		st.Snapshot, st.Frozen, changed = nil, nil, true
+	}
+	var purged bool
+	st.Told, purged = withoutDigests(st.Told, paths)
+	return changed || purged
 }
 
 func (st *sessionState) ceiling() Trust { return parseTrust(st.Ceiling) }
@@ -180,164 +194,10 @@ func (st *sessionState) lower(t Trust) {
 	}
 }
 
-const maxSessionFile = 1 << 20 // bytes: a snapshot, its manifest, and room for both
-
-// sessionName is the file of a session, or "" where no stored session counts: before
-// the room exists, and in a directory that is not the one that stored it.
-func (r *Room) sessionName(id string) string {
-	key := r.keyed("session", id)
-	r.mu.Lock()
-	elsewhere := r.opts.Key == nil && r.local != nil && !r.local.ok
-	r.mu.Unlock()
-	if key == "" || elsewhere {
-		return ""
-	}
-	return "sessions/" + key[:32] + ".json"
-}
-
-// loadSession reads a session's file. A damaged one, or one that was swept, is the
-// lowest ceiling: what is not known is not trusted.
-func (r *Room) loadSession(id string) (st sessionState, found bool, err error) {
-	name := r.sessionName(id)
-	if name == "" {
-		return st, false, nil
-	}
-	st, err = r.readSession(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		swept, err := r.wasSwept(name)
-		return sessionState{}, swept, err
-	}
-	return st, err == nil, err
-}
-
-// readSession reads a session's file. One that can not be understood, or is no plain
-// file of a sane size, is the zero state.
-func (r *Room) readSession(name string) (st sessionState, err error) {
-	data, err := r.disk.LibRead(name, maxSessionFile)
-	if refusal := (*rootfs.Refusal)(nil); errors.As(err, &refusal) {
-		return sessionState{}, nil
-	}
-	if err != nil {
-		return sessionState{}, err
-	}
-	mac, body, _ := strings.Cut(string(data), "\n")
-	if !hmac.Equal([]byte(mac), []byte(r.keyed("state", name, body))) || json.Unmarshal([]byte(body), &st) != nil {
-		return sessionState{}, nil
-	}
-	return st, nil
-}
-
-// writeSession stores a state, under a MAC: a room that travels with a key brings no
-// forged snapshot along.
-func (r *Room) writeSession(name string, st sessionState) error {
-	body, err := json.Marshal(st)
-	if err != nil {
-		return err
-	}
-	return r.disk.LibReplace(name, append([]byte(r.keyed("state", name, string(body))+"\n"), body...))
-}
-
-const sweptName = "sessions/swept" // names of forgotten sessions, a line each
-
-func (r *Room) wasSwept(name string) (bool, error) {
-	data, err := r.disk.LibRead(sweptName, maxSessionFile*16)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if refusal := (*rootfs.Refusal)(nil); errors.As(err, &refusal) {
-		return true, nil // not readable: any ID may have been forgotten
-	}
-	return strings.Contains(string(data), name+"\n"), err
-}
-
-// save stores the state, merged with what other processes stored meanwhile. In a
-// read-only room the state lives in memory. s.mu is not held.
-func (s *Session) save(ctx context.Context, change func(*sessionState)) error {
-	r := s.room
-	if r.writable() != nil {
-		s.mu.Lock()
-		change(&s.state)
-		s.saved = true // as far as it can be
-		s.mu.Unlock()
-		return r.usable()
-	}
-	unlock, err := r.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	stored, found, err := r.loadSession(s.id)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	if found {
-		s.state.merge(stored)
-	}
-	change(&s.state)
-	s.state.Used = r.opts.Now().UTC()
-	state := s.state
-	state.Cursor = maps.Clone(state.Cursor)
-	s.mu.Unlock()
-	name := r.sessionName(s.id)
-	if !found {
-		if err := r.sweepSessions(); err != nil {
-			return err
-		}
-	}
-	if err := r.writeSession(name, state); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.saved = s.saved || s.state.ceiling() == state.ceiling()
-	return nil
-}
-
-// sweepSessions makes room for one more session. A forgotten one is remembered by
-// name alone, so that its ID does not come back with a fresh ceiling.
-func (r *Room) sweepSessions() error {
-	names, err := r.disk.LibList("sessions")
-	if err != nil {
-		return err
-	}
-	used := map[string]time.Time{}
-	for _, n := range names {
-		if strings.HasSuffix(n, ".json") {
-			used["sessions/"+n] = time.Time{}
-		}
-	}
-	over := len(used) - r.opts.Limits.Sessions + 1
-	if over <= 0 {
-		return nil
-	}
-	for name := range used {
-		if st, err := r.readSession(name); err == nil {
-			used[name] = st.Used // a damaged one is as good as oldest
-		}
-	}
-	files := slices.SortedFunc(maps.Keys(used), func(a, b string) int {
-		return cmp.Or(used[a].Compare(used[b]), strings.Compare(a, b))
-	})
-	for _, name := range files[:over] {
-		line := []byte(name + "\n")
-		err := r.disk.LibAppend(sweptName, line)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = r.disk.LibWriteNew(sweptName, line)
-		}
-		if err != nil {
-			return err
-		}
-		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
 // Snapshot renders the rooms once and then gives the same bytes for the whole
 // session, after a restart too: what a model's own write, or anyone's, changes
-// meanwhile is not in it.
+// meanwhile is not in it, nor what the session's own models wrote before. Commit it once
+// it stands in the prompt: Delta goes on from there.
 func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 	if s == nil || s.room == nil {
 		return Snapshot{}, fmt.Errorf("session: %w", fs.ErrClosed)
@@ -346,13 +206,13 @@ func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 	frozen := s.state.Snapshot
 	s.mu.Unlock()
 	if frozen == nil {
-		fresh, err := s.render(ctx)
+		fresh, at, err := s.renderAt(ctx)
 		if err != nil {
 			return Snapshot{}, err
 		}
 		err = s.save(ctx, func(st *sessionState) {
 			if st.Snapshot == nil {
-				st.Snapshot = &fresh
+				st.Snapshot, st.Frozen = &fresh, at
 			}
 			frozen = st.Snapshot
 		})
@@ -361,29 +221,49 @@ func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 		}
 	}
 	out := *frozen
-	out.Shown = append([]Memory(nil), frozen.Shown...)
+	out.Shown, out.Cost = slices.Clone(frozen.Shown), slices.Clone(frozen.Cost)
 	return out, nil
 }
 
 // render joins the rooms' blocks within one budget, the session's own room first.
 func (s *Session) render(ctx context.Context) (Snapshot, error) {
+	sn, _, err := s.renderAt(ctx)
+	return sn, err
+}
+
+// renderAt is render, with what the text tells of each room.
+func (s *Session) renderAt(ctx context.Context) (all Snapshot, at []told, err error) {
 	bytes, lines := s.room.opts.Limits.SnapshotBytes, snapshotLines
-	var all Snapshot
-	rooms := append([]*Room{s.room}, s.also...)
+	rooms := s.rooms()
 	for i, r := range rooms {
 		after := len(rooms) - 1 - i // each of them gets its frame at least
-		sn, err := r.render(ctx, bytes-after*frameBytes, lines-after*frameLines, i > 0)
+		v := extent{bytes: bytes - after*frameBytes, lines: lines - after*frameLines, beside: i > 0, own: s.sourceIn(r)}
+		sn, seq, err := r.render(ctx, v)
 		if err != nil {
-			return Snapshot{}, err
+			return Snapshot{}, nil, err
 		}
 		all.Text += sn.Text
 		all.Shown = append(all.Shown, sn.Shown...)
+		all.Cost = append(all.Cost, sn.Cost...)
 		all.Omitted += sn.Omitted
 		all.Unaccepted += sn.Unaccepted
 		bytes, lines = bytes-len(sn.Text), lines-strings.Count(sn.Text, "\n")
+		at = append(at, tells(r.label(rooms[:i]), r, seq, sn.Shown))
 	}
 	all.Hash = journal.Sum([]byte(all.Text))
-	return all, nil
+	return all, at, nil
+}
+
+// rooms are those that the session reads, its own first.
+func (s *Session) rooms() []*Room { return append([]*Room{s.room}, s.also...) }
+
+// sourceIn is the beginning of Source in what the session's own models wrote to a room;
+// "" where they can not write.
+func (s *Session) sourceIn(r *Room) string {
+	if r != s.room {
+		return ""
+	}
+	return r.sourceOf(s.id)
 }
 
 // Observe lowers the ceiling for the rest of the session: call it with the trust of

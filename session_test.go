@@ -153,14 +153,11 @@ func TestNewestWaitingWins(t *testing.T) {
 	order := make(chan int, waiting)
 	for i := range waiting {
 		answers[i] = make(chan answer, 1)
-		before := ticketOf(s)
 		wg.Go(func() {
 			skip, err := run(s, Turn{N: 2 + i}, func(context.Context, *Guard) error { order <- i; return nil })
 			answers[i] <- answer{skip, err}
 		})
-		for ticketOf(s) == before { // it waits now
-			time.Sleep(time.Millisecond)
-		}
+		awaitWaiting(s, 2+i)
 		if i > 0 {
 			if got := <-answers[i-1]; got.skip != skipSuperseded || got.err != nil {
 				t.Errorf("request %d: %+v, want %q", i-1, got, skipSuperseded)
@@ -177,10 +174,14 @@ func TestNewestWaitingWins(t *testing.T) {
 	}
 }
 
-func ticketOf(s *Session) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ticket
+// awaitWaiting returns once the extraction of that turn waits.
+func awaitWaiting(s *Session, turn int) {
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		req := s.waiting[UserObserved]
+		waits = req != nil && req.turn == turn
+		s.mu.Unlock()
+	}
 }
 
 // TestOneWriterAtATime under many requests at once.
@@ -228,14 +229,11 @@ func TestCancelledWait(t *testing.T) {
 	<-started
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	before := ticketOf(s)
 	go func() {
 		_, err := s.Extract(ctx, Turn{N: 2, Low: UserObserved, User: []string{"please keep this too"}}, Policy{}, nothing)
 		done <- err
 	}()
-	for ticketOf(s) == before {
-		time.Sleep(time.Millisecond)
-	}
+	awaitWaiting(s, 2)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)

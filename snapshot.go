@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,12 +15,13 @@ import (
 
 // Snapshot is plain frozen data: what of one or more rooms goes into a system
 // prompt. The same accepted memories give the same bytes, on every platform, in
-// every locale and time zone.
+// every locale and time zone. Delta and Remind give one too, for a message.
 type Snapshot struct {
 	Text       string   // the block for the prompt; at most Limits.SnapshotBytes and 200 lines
 	Shown      []Memory // the manifest, in the order of the text: no bodies
-	Omitted    int      // accepted memories that the text only counts
-	Unaccepted int      // files that were never accepted
+	Cost       []int    // for each of Shown the bytes of its line in Text
+	Omitted    int      // accepted memories that the text only counts; of a delta, changes
+	Unaccepted int      // files that were never accepted; of a delta, 0
 	Hash       string   // hex SHA-256 of Text
 }
 
@@ -38,25 +40,34 @@ const (
 	maxMovedBytes = 400 // and their bytes
 )
 
-// render gives the snapshot of one room within a budget of bytes and lines. beside says
-// that it is not the session's own room.
-func (r *Room) render(ctx context.Context, budget, lines int, beside bool) (Snapshot, error) {
+// extent is how much of a room a snapshot may take, and for whom it is.
+type extent struct {
+	bytes, lines int
+	beside       bool   // not the session's own room
+	own          string // see Session.sourceIn
+}
+
+// render gives the snapshot of one room, and the row of the journal that it stands at.
+func (r *Room) render(ctx context.Context, v extent) (Snapshot, int64, error) {
 	w, err := r.world(ctx)
 	if err != nil {
-		return Snapshot{}, err
+		return Snapshot{}, 0, err
 	}
 	all, err := r.listIn(ctx, w, []string{stageActive, stageChanged, stageUnaccepted})
 	if err != nil {
-		return Snapshot{}, err
+		return Snapshot{}, 0, err
 	}
 	var sn Snapshot
 	var shown []Memory
 	var moved []string
-	low := 0
+	low, own := 0, 0
 	for _, m := range all {
 		switch {
 		case m.Stage == stageUnaccepted:
 			sn.Unaccepted++
+			continue
+		case wroteIt(w.state.Accepted[m.Path], v.own):
+			own++
 			continue
 		case m.Trust < ExternalTool:
 			low++
@@ -67,18 +78,20 @@ func (r *Room) render(ctx context.Context, budget, lines int, beside bool) (Snap
 		m.Text = ""
 		shown = append(shown, m)
 	}
-	slices.SortStableFunc(shown, func(a, b Memory) int {
-		if a.Trust != b.Trust {
-			return int(b.Trust) - int(a.Trust)
-		}
-		if a.Type != b.Type {
-			return strings.Compare(a.Type, b.Type)
-		}
-		return strings.Compare(a.Path, b.Path)
-	})
-	user := userIndexLines(w)
-	f := frame{room: r.opts.Name, beside: beside, low: low, sn: &sn, moved: moved, waived: r.opts.Waive}
-	return f.fit(shown, user, budget, lines), nil
+	slices.SortStableFunc(shown, byTrust)
+	f := frame{room: r.opts.Name, beside: v.beside, low: low, own: own, sn: &sn, moved: moved, waived: r.opts.Waive}
+	return f.fit(shown, userIndexLines(w), v.bytes, v.lines), w.state.Seq, nil
+}
+
+// byTrust is the order of lines: who is cut off first stands last.
+func byTrust(a, b Memory) int {
+	return cmp.Or(cmp.Compare(b.Trust, a.Trust), strings.Compare(a.Type, b.Type), strings.Compare(a.Path, b.Path))
+}
+
+// wroteIt reports whether what is accepted is the doing of a model of that source, and
+// the operator did nothing to it since.
+func wroteIt(acc journal.Accepted, source string) bool {
+	return source != "" && acc.By == byWriter && strings.HasPrefix(acc.Source, source)
 }
 
 // userIndexLines gives the user's own lines of MEMORY.md, quoted, when they were adopted
@@ -100,6 +113,7 @@ type frame struct {
 	room   string
 	beside bool
 	low    int      // accepted, of a trust that is only counted
+	own    int      // accepted, and written in this very session
 	moved  []string // changed outside since accepted
 	waived map[string]string
 	sn     *Snapshot
@@ -110,7 +124,7 @@ type frame struct {
 func (f frame) fit(shown []Memory, user []string, budget, lines int) Snapshot {
 	sn := *f.sn
 	// Sized with the largest counts that can appear, so that the parts always fit.
-	fixed := f.head(len(shown), f.low+len(shown)) + f.tail(len(shown), len(user))
+	fixed := f.head(len(shown), f.low+f.own+len(shown)) + f.tail(len(shown), len(user))
 	size, count := len(fixed)+len(snapshotTools), strings.Count(fixed, "\n")+1
 	if len(user) > 0 {
 		size, count = size+len(snapshotUser), count+1
@@ -118,7 +132,7 @@ func (f frame) fit(shown []Memory, user []string, budget, lines int) Snapshot {
 	var body strings.Builder
 	n, tools := 0, false
 	for ; n < len(shown); n++ {
-		line := memoryLine(shown[n])
+		line := memoryLine(shown[n], "", maxShownDesc)
 		if size+len(line) > budget || count+1 > lines {
 			break
 		}
@@ -127,9 +141,10 @@ func (f frame) fit(shown []Memory, user []string, budget, lines int) Snapshot {
 			tools = true
 		}
 		body.WriteString(line)
+		sn.Cost = append(sn.Cost, len(line))
 		size, count = size+len(line), count+1
 	}
-	sn.Shown, sn.Omitted = shown[:n:n], f.low+len(shown)-n
+	sn.Shown, sn.Omitted = shown[:n:n], f.low+f.own+len(shown)-n
 	cut := 0
 	for i, line := range user {
 		if n < len(shown) || size+len(line) > budget || count+1 > lines {
@@ -168,6 +183,9 @@ func (f frame) tail(over, userCut int) string {
 	if f.low > 0 {
 		left = append(left, fmt.Sprintf("%d of external-web or unknown trust", f.low))
 	}
+	if f.own > 0 {
+		left = append(left, fmt.Sprintf("%d written in this conversation", f.own))
+	}
 	if f.sn.Unaccepted > 0 {
 		left = append(left, fmt.Sprintf("%d that nobody accepted yet", f.sn.Unaccepted))
 	}
@@ -188,8 +206,9 @@ func (f frame) tail(over, userCut int) string {
 	return b.String() + snapshotEnd
 }
 
-// memoryLine is one memory in a snapshot.
-func memoryLine(m Memory) string {
+// memoryLine is one memory in a snapshot, with at most most runes of its description. room
+// is named where one block shows several.
+func memoryLine(m Memory, room string, most int) string {
 	mark := ""
 	if len(flagRules(m.Findings)) > 0 || flags(m.Description) {
 		mark = " flagged"
@@ -201,7 +220,10 @@ func memoryLine(m Memory) string {
 	if m.Trust < UserObserved {
 		bullet = "> "
 	}
-	return fmt.Sprintf("%s[%s %s%s] %s (%s): %s\n", bullet, typeWord(m.Type), m.Trust, mark, m.Path, m.Modified.UTC().Format("2006-01-02T15:04Z"), quoteData(m.Description, maxShownDesc))
+	if room != "" {
+		room += ": "
+	}
+	return fmt.Sprintf("%s[%s%s %s%s] %s (%s): %s\n", bullet, room, typeWord(m.Type), m.Trust, mark, m.Path, m.Modified.UTC().Format("2006-01-02T15:04Z"), quoteData(m.Description, most))
 }
 
 // typeWord keeps a type that is not one of ours from forging a line.

@@ -22,6 +22,7 @@ type Accepted struct {
 	Key      string
 	Rules    []string // flags: findings that did not keep it from being accepted
 	Approved bool     // the operator accepted these bytes
+	Row      int64    // the row that last changed the entry, its Time and By; Seq may be an older one
 	Origin
 }
 
@@ -45,6 +46,7 @@ type Tomb struct {
 	Key   string
 	Trust string
 	Freed int64     // the row that freed the path
+	By    string    // who did
 	Time  time.Time // when
 }
 
@@ -234,7 +236,7 @@ func target(r *Row) string {
 func (s *State) accept(t *step, r *Row, path string) {
 	s.settle(t, path, Accepted{
 		Hash: r.New, Key: r.Key, Rules: r.Rules,
-		Approved: r.Approved || r.Op == OpAdopt, Origin: origin(r),
+		Approved: r.Approved || r.Op == OpAdopt, Row: r.Seq, Origin: origin(r),
 	})
 	drop(s.Refused, &t.refused, r.Digest)
 }
@@ -253,7 +255,7 @@ func (s *State) free(t *step, r *Row) (was Accepted, ok bool) {
 	if ok {
 		drop(s.Accepted, &t.accepted, r.Path)
 		set(&s.Tombs, &t.tombs, r.Path, Tomb{
-			Hash: was.Hash, Seq: was.Seq, Key: was.Key, Trust: was.Trust, Freed: r.Seq, Time: r.Time,
+			Hash: was.Hash, Seq: was.Seq, Key: was.Key, Trust: was.Trust, Freed: r.Seq, By: r.By, Time: r.Time,
 		})
 	}
 	drop(s.Outside, &t.outside, r.Path)
@@ -338,7 +340,7 @@ func moved(a Accepted, r *Row) Accepted {
 	if len(r.Rules) > 0 {
 		a.Rules = r.Rules
 	}
-	a.Time = r.Time
+	a.Time, a.Row = r.Time, r.Seq
 	a.Approved = a.Approved || r.Approved
 	return a
 }

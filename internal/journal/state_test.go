@@ -186,16 +186,16 @@ func TestApplyFields(t *testing.T) {
 		row(OpArchive, at("b"), to("b.1"), now("m")),
 	)
 	o := Origin{Seq: 2, Time: rows[1].Time, By: "writer", Trust: "user-observed", Source: "s:1"}
-	a := Accepted{Hash: content("1"), Key: "k", Rules: []string{"x.y"}, Origin: o}
+	a := Accepted{Hash: content("1"), Key: "k", Rules: []string{"x.y"}, Row: 2, Origin: o}
 	moved := a
-	moved.Trust, moved.By, moved.Time = "external-tool", "operator", rows[3].Time
+	moved.Trust, moved.By, moved.Time, moved.Row = "external-tool", "operator", rows[3].Time, 4
 	retired := moved
-	retired.Hash, retired.Seq, retired.Time = content("m"), 5, rows[4].Time
+	retired.Hash, retired.Seq, retired.Time, retired.Row = content("m"), 5, rows[4].Time, 5
 	held := Held{
 		Path: "a", To: "c", Op: OpRename, Hash: content("2"), Base: content("1"), Digest: content("3"), Key: "k", Plan: "plan", Rules: []string{"x.y"},
 		Origin: Origin{Seq: 3, Time: rows[2].Time, By: "writer", Trust: "user-observed", Source: "s:1"},
 	}
-	tombA := Tomb{Hash: content("1"), Seq: 2, Key: "k", Trust: "user-observed", Freed: 4, Time: rows[3].Time}
+	tombA := Tomb{Hash: content("1"), Seq: 2, Key: "k", Trust: "user-observed", Freed: 4, By: "operator", Time: rows[3].Time}
 	tombB := Tomb{Hash: content("1"), Seq: 2, Key: "k", Trust: "external-tool", Freed: 5, Time: rows[4].Time}
 	for seq, want := range map[int64]State{
 		0: {},
