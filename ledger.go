@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // The library's own names, below .scribe.
@@ -43,7 +44,17 @@ type ledger struct {
 	size  int64 // bytes of audit.jsonl that were read
 	head  journal.Head
 	state *journal.State
-	fresh int // rows decoded since the checkpoint
+	fresh int           // rows decoded since the checkpoint
+	last  []journal.Row // the rows of the last append
+}
+
+// lastAppend keeps the rows of the last append among those that were read.
+func lastAppend(rows, before []journal.Row) []journal.Row {
+	if len(rows) == 0 {
+		return before
+	}
+	n := max(rows[len(rows)-1].Part, 1)
+	return rows[max(len(rows)-n, 0):]
 }
 
 // sync reads what was appended to the journal since the last call. It takes no
@@ -106,7 +117,7 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 	}
 	state := from.state.Clone()
 	r.fold(state, rows)
-	r.ledger = ledger{first: from.first, size: from.size + int64(good), head: next, state: state, fresh: from.fresh + len(rows)}
+	r.ledger = ledger{first: from.first, size: from.size + int64(good), head: next, state: state, fresh: from.fresh + len(rows), last: lastAppend(rows, from.last)}
 	if r.opts.Key == nil && (r.local == nil || !r.local.ok) {
 		// History, but not authority: what it accepted counts where it was accepted.
 		r.ledger.state.Apply(journal.Row{Stamp: journal.Stamp{Seq: next.Seq}, Change: journal.Change{Op: journal.OpAnchor}})
@@ -248,11 +259,18 @@ func (r *Room) afterLock(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.finishInFlight(ctx); err != nil {
+	worked, err := r.finishInFlight(ctx)
+	if err != nil {
 		return err
 	}
 	if err := r.dropLeftovers(); err != nil {
 		return err
+	}
+	r.holdBack()
+	if worked {
+		if err := r.tidy(ctx); err != nil { // the index may lack what was finished
+			return err
+		}
 	}
 	return r.rotate()
 }
@@ -307,48 +325,74 @@ func (r *Room) writeLocal() error {
 	return nil
 }
 
-// append writes rows to the journal, durably, and then counts them. The room's lock
-// is held. Rows without a time get the clock's.
-func (r *Room) append(rows ...journal.Row) error {
-	if len(rows) == 0 {
-		return nil
-	}
+// appended is rows on their way into the journal, after base.
+type appended struct {
+	data []byte
+	rows []journal.Row // as they are in data
+	base ledger
+	next journal.Head
+}
+
+// encode renders rows for the end of the journal. Rows without a time get the clock's.
+func (r *Room) encode(rows []journal.Row) (a appended, err error) {
 	now := r.opts.Now().UTC()
 	var parts []journal.Row
 	for chunk := range slices.Chunk(rows, journal.MaxBatch) {
 		parts = append(parts, journal.Batch(chunk...)...)
 	}
-	rows = parts
-	for i := range rows {
-		if rows[i].Time.IsZero() {
-			rows[i].Time = now
+	for i := range parts {
+		if parts[i].Time.IsZero() {
+			parts[i].Time = now
 		}
 	}
 	r.mu.Lock()
-	base := r.ledger
+	a.base = r.ledger
 	r.mu.Unlock()
-	data, next, err := journal.Encode(base.head, r.opts.Key, rows...)
-	if err != nil {
-		return err
+	if a.data, a.next, err = journal.Encode(a.base.head, r.opts.Key, parts...); err != nil {
+		return a, err
 	}
-	decoded, _, _, err := journal.Decode(data, base.head, r.opts.Key)
-	if err != nil {
-		return err
-	}
-	if err := r.disk.LibAppend(auditName, data); err != nil {
-		r.poison() // a flush that failed must not be tried again on the same file
-		return err
-	}
-	state := base.state.Clone()
-	for _, row := range decoded {
+	a.rows, _, _, err = journal.Decode(a.data, a.base.head, r.opts.Key)
+	return a, err
+}
+
+// count takes rows into the state that are in the journal now.
+func (r *Room) count(a appended) {
+	state := a.base.state.Clone()
+	for _, row := range a.rows {
 		state.Apply(row)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ledger.head == base.head { // else a reader has seen the rows already
-		r.ledger = ledger{first: max(base.first, 1), size: base.size + int64(len(data)), head: next, state: state, fresh: base.fresh + len(rows)}
+	if r.ledger.head == a.base.head { // else a reader has seen the rows already
+		r.ledger = ledger{first: max(a.base.first, 1), size: a.base.size + int64(len(a.data)), head: a.next, state: state, fresh: a.base.fresh + len(a.rows), last: lastAppend(a.rows, a.base.last)}
 	}
+}
+
+// append writes rows that bring no bytes to the journal, durably, and then counts them.
+// The room's lock is held.
+func (r *Room) append(rows ...journal.Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	a, err := r.encode(rows)
+	if err != nil {
+		return err
+	}
+	if err := r.disk.LibAppend(auditName, a.data); err != nil {
+		if errors.Is(err, rootfs.ErrUnsynced) {
+			r.poison() // a flush that failed must not be tried again on the same file
+		}
+		return err
+	}
+	r.count(a)
 	return nil
+}
+
+// settleHead says that all rows up to the journal's head are carried out.
+func (r *Room) settleHead() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settled = r.ledger.head.Seq
 }
 
 // recordWaivers audits what the operator turned off, once for each change of it.

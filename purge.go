@@ -99,7 +99,7 @@ func (r *Room) erase(ctx context.Context, seq int64, saw []byte) (left []Finding
 		return nil, err
 	}
 	if disk != nil && (p.texts[hash[:12]] || bytes.Equal(disk, saw)) {
-		if err := r.takeAway(file, disk, seq, false); err != nil && !errors.Is(err, rootfs.ErrChanged) {
+		if err := r.disk.TakeOut(file, disk); err != nil && !errors.Is(err, rootfs.ErrChanged) {
 			return nil, err
 		}
 	}

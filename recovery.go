@@ -13,20 +13,27 @@ import (
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
-// finishInFlight rolls forward what a crash left between the journal and the disk. A
-// row's mark stays in tmp until its moves are done; the journal says what the row was to
-// do, the versions hold the bytes. Only a row that still is the last word on its path is
-// finished, and only where the disk holds what the row was to replace: anything else
-// there is somebody's edit and stays.
-func (r *Room) finishInFlight(ctx context.Context) error {
+// finishInFlight finishes, or aborts, what a crash left between the journal and the disk.
+// A row's mark stays in tmp until its moves are done; the journal says what the row was to
+// do; the bytes are among the versions, or in tmp. Only a row that still is the last word
+// on its path is finished, and only where the disk holds what the row was to replace:
+// anything else there is somebody's edit and stays. An append of which bytes are missing
+// never got to its moves (see the write protocol): it is aborted as a whole. worked says
+// that there was something to finish.
+func (r *Room) finishInFlight(ctx context.Context) (worked bool, err error) {
 	names, err := r.disk.LibList(strings.TrimSuffix(tmpDir, "/"))
-	if err != nil || len(names) == 0 {
-		return err
+	if err != nil {
+		return false, err
+	}
+	cut := r.cutShort()
+	if len(names) == 0 && len(cut) == 0 {
+		r.settleHead()
+		return false, nil
 	}
 	// What a killed process left can be read, and may be in the page cache only: it has to
 	// be on the disk before anything is built on it.
 	if err := r.disk.SyncLib(); err != nil {
-		return err
+		return false, err
 	}
 	rows, known := map[int64]journal.Row{}, map[string]bool{}
 	err = r.eachRow(ctx, func(row journal.Row) bool {
@@ -35,76 +42,190 @@ func (r *Room) finishInFlight(ctx context.Context) error {
 		return true
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
-	r.mu.Lock()
-	state := r.ledger.state
-	r.mu.Unlock()
 	for _, name := range names {
 		// What went through tmp can leave its name behind: a second name of a file that has
 		// its place, which nothing would read then.
 		if !strings.Contains(name, ".") && tmpDir+name != indexTmp || strings.HasSuffix(name, rootfs.TakenOut) {
 			if err := r.clearInFlight(name, false, known); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
 	for _, name := range names {
-		row, ok := rows[rowOf(name)]
-		switch {
-		case !ok || tmpDir+name != mark(row.Seq):
-		case row.Op == journal.OpPurge:
-			if row.Seq <= state.Epoch || r.opts.Key != nil && !row.Verified {
-				continue // a purge of elsewhere erases nothing here
-			}
-			if _, err := r.erase(ctx, row.Seq, nil); err != nil {
-				return err
-			}
-		case lastWord(state, row):
-			if err := r.rollForward(row); err != nil {
-				return err
-			}
+		if row, ok := rows[rowOf(name)]; ok && tmpDir+name == mark(row.Seq) {
+			cut = append(cut, row)
 		}
 	}
-	if err := r.dropStaged(names, rows); err != nil {
-		return err
+	if len(cut) > 0 {
+		// A flush of the journal may have failed, and the system called its pages clean since:
+		// another flush would promise what it does not do. New pages it has to write.
+		// Recovery itself leaves what a crash in it must find: the marks.
+		if err := errors.Join(r.rewriteJournal(), r.disk.SyncInFlight()); err != nil {
+			return false, err
+		}
+	}
+	if err := r.finish(ctx, cut, rows); err != nil {
+		return false, err
 	}
 	if names, err = r.disk.LibList(strings.TrimSuffix(tmpDir, "/")); err != nil {
-		return err
+		return false, err
 	}
 	for _, name := range names {
 		_, ok := rows[rowOf(name)]
 		if err := r.clearInFlight(name, ok, known); err != nil {
+			return false, err
+		}
+	}
+	r.settleHead()
+	return true, nil
+}
+
+func (r *Room) rewriteJournal() error {
+	data, err := r.disk.LibRead(auditName, maxAudit)
+	if err != nil {
+		return err
+	}
+	return r.disk.LibReplace(auditName, data)
+}
+
+// cutShort lists the rows of the last append whose versions have no name, unless this
+// process carried the append out itself: then the power went before the append was on
+// the disk as a whole, marks and all.
+func (r *Room) cutShort() (cut []journal.Row) {
+	r.mu.Lock()
+	last, settled, state := r.ledger.last, r.ledger.head.Seq == r.settled, r.ledger.state
+	r.mu.Unlock()
+	if settled {
+		return nil
+	}
+	for _, row := range last {
+		if brings(row) && r.counts(state, row) {
+			if _, err := r.disk.LibStat(journal.VersionName(row.Seq, row.New)); errors.Is(err, fs.ErrNotExist) {
+				cut = append(cut, row)
+			}
+		}
+	}
+	return cut
+}
+
+// brings reports whether a row brings bytes along, which are its version.
+func brings(row journal.Row) bool {
+	switch opOfRow(row) {
+	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt, journal.OpRestore, journal.OpRollback, journal.OpRename:
+		return row.New != ""
+	}
+	return false
+}
+
+// counts reports whether the state rests on this very row, in this room.
+func (r *Room) counts(state *journal.State, row journal.Row) bool {
+	return lastWord(state, row) && (r.opts.Key == nil || row.Verified)
+}
+
+// finish carries out the rows that may not be done. Where the bytes of one are nowhere, the
+// append that it came with is aborted.
+func (r *Room) finish(ctx context.Context, cut []journal.Row, rows map[int64]journal.Row) error {
+	r.mu.Lock()
+	state := r.ledger.state
+	r.mu.Unlock()
+	aborted := map[int64]bool{}
+	var aborts []journal.Row
+	for _, row := range cut {
+		if aborted[row.Seq] || !brings(row) || !r.counts(state, row) || state.Seq-row.Seq >= journal.Window/2 {
+			continue
+		}
+		if _, ok := r.bytesOf(row); ok {
+			continue
+		}
+		first := row.Seq - int64(max(row.Part, 1)) + 1
+		for seq := first + int64(max(row.Parts, 1)) - 1; seq >= first; seq-- {
+			if !aborted[seq] {
+				aborted[seq] = true
+				aborts = append(aborts, abortOf(rows[seq], seq))
+			}
+		}
+	}
+	if err := r.append(aborts...); err != nil {
+		return err
+	}
+	for _, row := range cut { // all bytes are on the disk before the first move, as in the protocol
+		if !aborted[row.Seq] && r.counts(state, row) {
+			if err := r.keepVersions(row); err != nil {
+				return err
+			}
+		}
+	}
+	for _, row := range cut {
+		var err error
+		switch {
+		case aborted[row.Seq]:
+		case row.Op == journal.OpPurge:
+			if row.Seq > state.Epoch && (r.opts.Key == nil || row.Verified) { // a purge of elsewhere erases nothing here
+				_, err = r.erase(ctx, row.Seq, nil)
+			}
+		case r.counts(state, row):
+			err = r.rollForward(row)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// dropStaged removes the versions of rows that were never written: their mark is there,
-// and no row. Nobody was told that such a text is kept, so nothing would ever erase it.
-func (r *Room) dropStaged(names []string, rows map[int64]journal.Row) error {
-	staged := map[int64]bool{}
-	for _, name := range names {
-		if _, written := rows[rowOf(name)]; !written && tmpDir+name == mark(rowOf(name)) {
-			staged[rowOf(name)] = true
+// bytesOf finds what a row brings along: among the versions, in tmp, or in place.
+func (r *Room) bytesOf(row journal.Row) ([]byte, bool) {
+	if data, err := r.version(row.Seq, row.New); err == nil {
+		return data, true
+	}
+	at := row.Path
+	if opOfRow(row) == journal.OpRename {
+		at = row.To
+	}
+	data, err := r.disk.LibRead(inTmp(row.Seq, waitingExt), maxMemory)
+	if err == nil && journal.Sum(data) == row.New {
+		return data, true
+	}
+	p, err := relpath.Parse(at)
+	if err != nil || at == indexName {
+		return nil, false
+	}
+	data, hash, err := r.lying(p)
+	return data, err == nil && hash == row.New
+}
+
+// keepVersions gives the bytes of a row, and those from outside that it replaces, their
+// places among the versions.
+func (r *Room) keepVersions(row journal.Row) error {
+	if brings(row) {
+		data, ok := r.bytesOf(row)
+		if !ok {
+			return nil // Check names it
+		}
+		if err := r.keepVersion(journal.VersionName(row.Seq, row.New), data); err != nil {
+			return err
 		}
 	}
-	if len(staged) == 0 {
+	was, err := r.disk.LibRead(inTmp(row.Seq, wasExt), maxAudit)
+	if err != nil || journal.Sum(was) != row.Old {
 		return nil
 	}
-	versions, err := r.disk.LibList("versions")
-	if err != nil {
-		return err
+	return r.keepVersion(journal.VersionName(row.Seq, row.Old), was)
+}
+
+// keepVersion writes a version, unless it is there. It may be there as the second name of
+// a file in tmp: its name is flushed either way.
+func (r *Room) keepVersion(name string, data []byte) error {
+	if _, err := r.disk.LibStat(name); err == nil {
+		return nil
 	}
-	for _, f := range versions {
-		if seq, _, ok := journal.ParseVersionName("versions/" + f); ok && staged[seq] {
-			if err := r.disk.LibRemove("versions/" + f); err != nil {
-				return err
-			}
-		}
+	err := r.disk.LibWriteNew(name, data)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // rowOf is the row that a name in tmp begins with; 0 for none.
@@ -172,17 +293,22 @@ func (r *Room) rollForward(row journal.Row) error {
 // finishPutting puts a row's bytes at p where the bytes of hash old lie ("": nothing).
 func (r *Room) finishPutting(row journal.Row, p relpath.Path, old string) error {
 	disk, hash, err := r.lying(p)
-	if err != nil || hash != old {
+	switch {
+	case err != nil:
+		return nil
+	case hash == row.New:
+		return r.disk.Sync(p) // a killed process may not have come so far
+	case hash != old:
 		return nil
 	}
 	data, err := r.version(row.Seq, row.New)
 	if err != nil {
 		return nil // Check names it
 	}
-	if err := r.disk.LibReplace(waiting(row.Seq), data); err != nil {
+	if err := r.disk.LibReplace(inTmp(row.Seq, waitingExt), data); err != nil {
 		return err
 	}
-	return ignoreChanged(r.disk.Replace(waiting(row.Seq), p, disk))
+	return ignoreChanged(r.disk.Replace(inTmp(row.Seq, waitingExt), p, disk))
 }
 
 // finishTaking takes p away where the row's old bytes still lie there.

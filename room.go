@@ -70,6 +70,7 @@ type Room struct {
 	readOnly string // why nothing can be written; "" when it can
 	local    *local // this directory's identity and key; nil until a first write
 	ledger   ledger
+	settled  int64 // the last row that this process knows to be carried out
 	metas    *metaCache
 	sessions openSessions
 	lexicons *lexicons

@@ -34,9 +34,17 @@ type Record struct {
 	Rules    []string // of every finding
 }
 
-// version reads the bytes that the row of that number put in place.
+// version reads the bytes that the row of that number put in place. While the row is
+// being written they have their name in tmp only.
 func (r *Room) version(seq int64, hash string) ([]byte, error) {
-	data, err := r.disk.LibRead(journal.VersionName(seq, hash), maxMemory)
+	name := journal.VersionName(seq, hash)
+	data, err := r.disk.LibRead(name, maxMemory)
+	if errors.Is(err, fs.ErrNotExist) {
+		if early, terr := r.disk.LibRead(inTmp(seq, versionExt), maxMemory); terr == nil && journal.Sum(early) == hash {
+			return early, nil
+		}
+		data, err = r.disk.LibRead(name, maxMemory) // it may have got its name just now
+	}
 	if err != nil {
 		return nil, err
 	}

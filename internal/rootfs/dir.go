@@ -136,6 +136,11 @@ func (d *Dir) Ensure() error {
 // mkdirs creates a directory with its parents, flushes each new entry, and returns
 // what it created, outermost first. When it fails it has created nothing.
 func (d *Dir) mkdirs(dir string) (made []string, err error) {
+	return d.makeDirs(dir, func(parent string) error { return d.fs.Sync(parent) })
+}
+
+// makeDirs is mkdirs with the flush of each new entry's directory left to the caller.
+func (d *Dir) makeDirs(dir string, flush func(parent string) error) (made []string, err error) {
 	if dir == "." {
 		return nil, nil
 	}
@@ -146,7 +151,7 @@ func (d *Dir) mkdirs(dir string) (made []string, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = d.fs.Mkdir(at); err == nil {
 				made = append(made, at)
-				err = d.fs.Sync(path.Dir(at))
+				err = flush(path.Dir(at))
 			} else if errors.Is(err, fs.ErrExist) {
 				e, err = d.fs.Lstat(at) // another process was faster
 			}
@@ -291,6 +296,84 @@ func (d *Dir) syncParent(at string) error {
 	return d.fs.Sync(path.Dir(at))
 }
 
+// journalName is the one library file that grows.
+const journalName = "audit.jsonl"
+
+// Stage writes library files in flight and appends rows to the journal, and flushes all
+// of it at the same time, the names in flight too. logged says that the rows are in the
+// journal. On an error without [ErrUnsynced] nothing was written; with it the files are
+// still in flight, and when logged is false the journal is not to be flushed again by
+// this process.
+func (d *Dir) Stage(files []NewFile, rows []byte) (logged bool, err error) {
+	at := make([]NewFile, len(files))
+	for i, f := range files {
+		name, err := lib("create", f.Name)
+		if err == nil && !inFlight(name) {
+			err = &fs.PathError{Op: "create", Path: quote(f.Name), Err: fs.ErrInvalid}
+		}
+		if err != nil {
+			return false, err
+		}
+		at[i] = NewFile{name, f.Data}
+	}
+	return d.fs.Stage(at, Library+"/"+journalName, rows, Library+"/"+InFlight)
+}
+
+// Keep gives a file in flight its place in the library, beside its name in flight: as a
+// second name of the same file, or as a copy where the file system has no links. The
+// directory is not flushed: see [Dir.Flush]. A file that is there already must be equal.
+func (d *Dir) Keep(from, to string) error {
+	a, err := lib("keep", from)
+	if err != nil {
+		return err
+	}
+	b, err := lib("keep", to)
+	if err != nil {
+		return err
+	}
+	err = d.fs.Link(a, b)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = d.copyTo(a, b)
+	}
+	if errors.Is(err, fs.ErrExist) && equal(d.peek(a), d.peek(b)) {
+		return nil
+	}
+	return err
+}
+
+// copyTo is Keep without links: whole or not at all, and not flushed as a name.
+func (d *Dir) copyTo(a, b string) error {
+	data, err := d.fs.Read(a, maxPeek)
+	if err != nil {
+		return err
+	}
+	tmp := temp()
+	if err := d.fs.WriteNew(tmp, data); err != nil {
+		return err
+	}
+	err = d.fs.RenameNew(tmp, b)
+	if err != nil {
+		_ = d.fs.Remove(tmp)
+	}
+	return err
+}
+
+// Flush flushes directories at the same time, each once: those that [Dir.Swap] names,
+// and the library's, named by their place in it. It is the last step before a change is
+// acknowledged; see [ErrUnsynced].
+func (d *Dir) Flush(swapped []string, library ...string) error {
+	dirs := slices.Clone(swapped)
+	for _, name := range library {
+		at, err := lib("sync", name)
+		if err != nil {
+			return err
+		}
+		dirs = append(dirs, at)
+	}
+	slices.Sort(dirs)
+	return unsynced(d.fs.Sync(slices.Compact(dirs)...))
+}
+
 // LibReplace puts data at a library name in one step, whatever was there. A crash
 // leaves the old or the new bytes.
 func (d *Dir) LibReplace(name string, data []byte) error {
@@ -394,7 +477,7 @@ func (d *Dir) SyncInFlight() error { return d.fs.Sync(Library + "/" + InFlight) 
 // directory. Recovery begins with it: what a killed process left is readable, but
 // may be in the page cache only.
 func (d *Dir) SyncLib() error {
-	err := d.fs.Sync(Library + "/audit.jsonl")
+	err := d.fs.Sync(Library + "/" + journalName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -61,8 +62,18 @@ type FS interface {
 	// existing name is fs.ErrExist. What it began and could not finish it removes.
 	WriteNew(name string, data []byte) error
 	// Append adds data to a plain file in one write and flushes it. After a failure
-	// the file is cut back to its old length, as far as the disk still obeys.
+	// the file is cut back to its old length; when the flush failed, or the file could
+	// not be cut back, the error matches ErrUnsynced.
 	Append(name string, data []byte) error
+	// Stage creates files (0600), appends tail to the plain file log, and then flushes
+	// all of them and the directories dirs: in no order, at the same time where the
+	// system can. An empty tail leaves the log alone. logged says that the tail is in the
+	// log, and was flushed.
+	//
+	// What fails before the flush is taken back, as if Stage had not been called. After
+	// that the error matches ErrUnsynced, the new files are still there, and the log is
+	// cut back only if its own flush failed.
+	Stage(files []NewFile, log string, tail []byte, dirs ...string) (logged bool, err error)
 	// Truncate cuts a plain file to size bytes and flushes it.
 	Truncate(name string, size int64) error
 	// Mkdir creates one directory (0700). For "." it creates the root, with parents.
@@ -73,13 +84,17 @@ type FS interface {
 	// support from the system it links and unlinks, so that for an instant, or after
 	// a crash, the file has both names.
 	RenameNew(from, to string) error
+	// Link gives a file a second, free name, else fs.ErrExist; errors.ErrUnsupported
+	// where the file system has none.
+	Link(from, to string) error
 	// Exchange swaps two existing names atomically; errors.ErrUnsupported where the
 	// system or the file system cannot.
 	Exchange(a, b string) error
 	// Remove unlinks one name: a file, a link, or an empty directory.
 	Remove(name string) error
-	// Sync flushes a plain file, or a directory's entries.
-	Sync(name string) error
+	// Sync flushes plain files, or directories' entries: at the same time where the
+	// system can, as flushes at one time share the disk's work. All are tried.
+	Sync(names ...string) error
 	// Lock takes an exclusive lock that also holds against other processes, and
 	// creates the lock file when it is missing. It waits until ctx ends. The file is
 	// never removed; one that was replaced under us is noticed and locked anew.
@@ -91,6 +106,12 @@ type FS interface {
 	Writable(name string) bool
 	// Close releases the root. Later calls fail with fs.ErrClosed.
 	Close() error
+}
+
+// NewFile is a file that does not exist yet.
+type NewFile struct {
+	Name string
+	Data []byte
 }
 
 // Kind is what a name stands for.
@@ -243,6 +264,11 @@ func fault(op, name string, err error) error {
 			return &fs.PathError{Op: op, Path: name, Err: err}
 		}
 	}
+}
+
+// Full reports whether the disk has no space left, or its user no share of it.
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // unsynced marks a failed flush of a change that is already visible.

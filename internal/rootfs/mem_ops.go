@@ -1,6 +1,7 @@
 package rootfs
 
 import (
+	"errors"
 	"io/fs"
 	"slices"
 	"strings"
@@ -66,16 +67,7 @@ func (m *Mem) Read(name string, max int64) (data []byte, err error) {
 }
 
 func (m *Mem) WriteNew(name string, data []byte) error {
-	n := &node{kind: File}
-	err := m.step("create", name, func(dir *node, base string) error {
-		if base == "." || dir.names[base] != nil {
-			return syscall.EEXIST
-		}
-		m.clock++
-		n.mtime = m.clock
-		dir.set(base, n)
-		return nil
-	})
+	n, err := m.create(name)
 	if err != nil {
 		return err
 	}
@@ -87,6 +79,19 @@ func (m *Mem) WriteNew(name string, data []byte) error {
 		_ = m.Remove(name) // as the disk does: the first error counts
 	}
 	return err
+}
+
+func (m *Mem) create(name string) (*node, error) {
+	n := &node{kind: File}
+	return n, m.step("create", name, func(dir *node, base string) error {
+		if base == "." || dir.names[base] != nil {
+			return syscall.EEXIST
+		}
+		m.clock++
+		n.mtime = m.clock
+		dir.set(base, n)
+		return nil
+	})
 }
 
 // put adds bytes to an open file; a failing hook leaves half of them.
@@ -134,16 +139,66 @@ func (m *Mem) Append(name string, data []byte) error {
 	m.mu.Lock()
 	size := len(n.data)
 	m.mu.Unlock()
-	err = m.put("append", name, n, data)
-	if err == nil {
-		err = m.flush(name, n)
+	if err = m.put("append", name, n, data); err != nil {
+		return m.takeBack(name, n, size, err)
 	}
-	if err != nil && m.fail("truncate", name) == nil {
-		m.mu.Lock()
-		n.data = n.data[:size]
-		m.mu.Unlock()
+	if err = m.flush(name, n); err != nil {
+		return unsynced(errors.Join(err, m.takeBack(name, n, size, nil)))
 	}
+	return nil
+}
+
+// takeBack cuts a log to what it was before a write failed with err.
+func (m *Mem) takeBack(name string, n *node, size int, err error) error {
+	if m.fail("truncate", name) != nil {
+		return unsynced(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n.data = n.data[:size:size]
 	return err
+}
+
+// Stage flushes the log first: what a power cut does to the rest is the worst then.
+func (m *Mem) Stage(files []NewFile, log string, tail []byte, dirs ...string) (logged bool, err error) {
+	nodes := make([]*node, 0, len(files))
+	defer func() {
+		if err != nil && !errors.Is(err, ErrUnsynced) {
+			for _, f := range files[:len(nodes)] {
+				_ = m.Remove(f.Name)
+			}
+		}
+	}()
+	for _, f := range files {
+		n, err := m.create(f.Name)
+		if err != nil {
+			return false, err
+		}
+		nodes = append(nodes, n)
+		if err := m.put("write", f.Name, n, f.Data); err != nil {
+			return false, err
+		}
+	}
+	var errs []error
+	if len(tail) > 0 {
+		n, err := m.open("append", log)
+		if err != nil {
+			return false, err
+		}
+		size := len(n.data)
+		if err := m.put("append", log, n, tail); err != nil {
+			return false, m.takeBack(log, n, size, err)
+		}
+		err = m.flush(log, n)
+		if logged = err == nil; !logged {
+			errs = append(errs, err, m.takeBack(log, n, size, nil))
+		}
+	}
+	for i, n := range nodes {
+		errs = append(errs, m.flush(files[i].Name, n))
+	}
+	errs = append(errs, m.Sync(dirs...))
+	return logged, unsynced(errors.Join(errs...))
 }
 
 func (m *Mem) Truncate(name string, size int64) error {
@@ -231,6 +286,22 @@ func (m *Mem) move(op, from, to string, check func(old *node) error) error {
 	})
 }
 
+func (m *Mem) Link(from, to string) error {
+	return m.pair("link", from, to, func(a *node, abase string, b *node, bbase string) error {
+		n := a.names[abase]
+		switch {
+		case n == nil:
+			return syscall.ENOENT
+		case n.kind == Directory:
+			return syscall.EPERM
+		case b.names[bbase] != nil:
+			return syscall.EEXIST
+		}
+		b.set(bbase, n)
+		return nil
+	})
+}
+
 func (m *Mem) Exchange(a, b string) error {
 	return m.pair("exchange", a, b, func(x *node, xbase string, y *node, ybase string) error {
 		p, q := x.names[xbase], y.names[ybase]
@@ -281,7 +352,15 @@ func (m *Mem) Remove(name string) error {
 	})
 }
 
-func (m *Mem) Sync(name string) error {
+func (m *Mem) Sync(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, m.sync(name))
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Mem) sync(name string) error {
 	return m.step("sync", name, func(dir *node, base string) error {
 		n := dir.names[base]
 		if base == "." {

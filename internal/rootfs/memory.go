@@ -172,8 +172,9 @@ func isRule(err error, rule string) bool {
 	return errors.As(err, &r) && r.Rule == rule
 }
 
-// Replace moves the library file tmp (in [InFlight]) to the memory p and flushes p's
-// directory. It runs [Dir.CheckWrite] first.
+// Swap moves the library file tmp (in [InFlight]) to the memory p. It runs
+// [Dir.CheckWrite] first, and returns the directories that have to be flushed before the
+// change is durable, for [Dir.Flush].
 //
 // With a nil wantOld p must be absent: the file is moved to a free name, and missing
 // directories are created 0700 and removed again if that fails. Otherwise p must hold
@@ -181,37 +182,57 @@ func isRule(err error, rule string) bool {
 // came out is compared. If it is something else it is put back; whatever comes out
 // then and is neither wantOld nor ours is parked ([Changed].Parked).
 //
-// The bytes that came out as expected are unlinked. On [ErrChanged] the memory is as
-// the other program left it, and tmp may be gone. On [ErrUnsynced] the swap is done.
-// On every other error the memory is as it was, unless the disk failed in the middle
-// of putting it back: then ours may be in place and the other's bytes are in flight.
-func (d *Dir) Replace(tmp string, p relpath.Path, wantOld []byte) error {
+// The bytes that came out as expected are at tmp afterwards, for the caller to remove.
+// On [ErrChanged] the memory is as the other program left it, and tmp may be gone. On
+// every other error the memory is as it was, unless the disk failed in the middle of
+// putting it back: then ours may be in place and the other's bytes are in flight.
+func (d *Dir) Swap(tmp string, p relpath.Path, wantOld []byte) (dirs []string, err error) {
 	from, err := lib("replace", tmp)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := d.CheckWrite(p); err != nil {
-		return err
+		return nil, err
 	}
 	if wantOld == nil {
 		return d.create(from, p.String())
 	}
-	return d.update(from, p.String(), wantOld)
+	return []string{path.Dir(p.String())}, d.update(from, p.String(), wantOld)
 }
 
-func (d *Dir) create(from, name string) error {
-	made, err := d.mkdirs(path.Dir(name))
+// Replace is [Dir.Swap] and the flush of what it names. The bytes that came out are
+// unlinked. On [ErrUnsynced] the swap is done.
+func (d *Dir) Replace(tmp string, p relpath.Path, wantOld []byte) error {
+	dirs, err := d.Swap(tmp, p, wantOld)
 	if err != nil {
 		return err
+	}
+	if err := d.Flush(dirs); err != nil {
+		return err
+	}
+	if wantOld != nil {
+		_ = d.fs.Remove(Library + "/" + tmp) // a leftover in flight; recovery removes it
+	}
+	return nil
+}
+
+func (d *Dir) create(from, name string) (dirs []string, err error) {
+	dirs = []string{path.Dir(name)}
+	made, err := d.makeDirs(path.Dir(name), func(parent string) error {
+		dirs = append(dirs, parent)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := d.fs.RenameNew(from, name); err != nil {
 		d.undo(made)
 		if errors.Is(err, fs.ErrExist) {
-			return &Changed{Path: name}
+			return nil, &Changed{Path: name}
 		}
-		return err
+		return nil, err
 	}
-	return unsynced(d.fs.Sync(path.Dir(name)))
+	return dirs, nil
 }
 
 func (d *Dir) update(from, name string, wantOld []byte) error {
@@ -228,10 +249,7 @@ func (d *Dir) update(from, name string, wantOld []byte) error {
 		if err := d.expect(name, wantOld); err != nil {
 			return err
 		}
-		if err := d.fs.Rename(from, name); err != nil {
-			return err
-		}
-		return unsynced(d.fs.Sync(path.Dir(name)))
+		return d.fs.Rename(from, name)
 	case errors.Is(err, fs.ErrNotExist):
 		return &Changed{Path: name} // removed since; ours is still in flight
 	case err != nil:
@@ -241,10 +259,6 @@ func (d *Dir) update(from, name string, wantOld []byte) error {
 	if !equal(out, wantOld) {
 		return d.putBack(from, name, ours, reading(err))
 	}
-	if err := d.fs.Sync(path.Dir(name)); err != nil {
-		return unsynced(err)
-	}
-	_ = d.fs.Remove(from) // a leftover in flight; recovery removes it
 	return nil
 }
 
@@ -374,6 +388,18 @@ func (d *Dir) Retire(p relpath.Path, wantOld []byte, to string) error {
 		d.discard(at, made)
 	}
 	return err
+}
+
+// TakeOut unlinks the memory p, which must hold exactly wantOld, durably. The caller has
+// kept those bytes. An error says what [Dir.Replace] says.
+func (d *Dir) TakeOut(p relpath.Path, wantOld []byte) error {
+	if p.String() == "" || wantOld == nil {
+		return &fs.PathError{Op: "retire", Path: ".", Err: fs.ErrInvalid}
+	}
+	if err := d.expect(p.String(), wantOld); err != nil {
+		return err
+	}
+	return d.takeOut(p.String(), wantOld)
 }
 
 // takeOut unlinks a memory that holds exactly want. It is moved aside before it is

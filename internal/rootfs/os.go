@@ -241,8 +241,8 @@ func (h *handle) entry(base string, fi fs.FileInfo) Entry {
 	case m.IsRegular():
 		e.Kind, e.Size = File, fi.Size()
 		e.Links = linksBelow(h, base, fi)
-		if e.Links == 2 && h.disk.inFlight(fi) {
-			e.Links = 1
+		if e.Links == 2 {
+			e.Links = h.settledLinks(base, fi)
 		}
 	default:
 		e.Kind = Special
@@ -285,7 +285,7 @@ func (d *disk) plain(h *handle, base string, flag int) (*os.File, fs.FileInfo, e
 		case mount.exact && mount != h.mount:
 			f.Close()
 			return nil, nil, &Refusal{Rule: "path.mount", Path: h.join(base)}
-		case links > 1 && (links > 2 || flag != os.O_RDONLY || !d.inFlight(after)):
+		case links > 1 && (links > 2 || flag != os.O_RDONLY || h.settledLinks(base, after) > 1):
 			f.Close()
 			return nil, nil, &Refusal{Rule: "path.hard-link", Path: h.join(base)}
 		case links == 0 && flag != os.O_RDONLY:
@@ -296,6 +296,18 @@ func (d *disk) plain(h *handle, base string, flag int) (*os.File, fs.FileInfo, e
 		f.Close()
 	}
 	return nil, nil, &Changed{Path: h.join(base)}
+}
+
+// settledLinks counts the names of a file that had two: one that is in flight does not
+// count, and neither does one that went while we looked for it.
+func (h *handle) settledLinks(base string, fi fs.FileInfo) uint64 {
+	if h.disk.inFlight(fi) {
+		return 1
+	}
+	if now, err := h.root.Lstat(base); err == nil && os.SameFile(fi, now) {
+		return linksBelow(h, base, now)
+	}
+	return 2
 }
 
 // inFlight reports whether one name of a file is below .scribe/tmp: the second name

@@ -45,16 +45,26 @@ func (d *disk) Append(name string, data []byte) error {
 		return fault("append", name, err)
 	}
 	defer f.Close()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
+	if _, err = f.Write(data); err != nil {
+		return takeBack(f, fi.Size(), name, err)
 	}
-	if err != nil {
+	if err = f.Sync(); err != nil {
 		// A row that was not acknowledged must not be read later by whoever locks
 		// next, so it is taken back; recovery copes when the disk refuses that too.
 		_ = f.Truncate(fi.Size())
+		return unsynced(fault("append", name, err))
 	}
-	return fault("append", name, err)
+	return nil
+}
+
+// takeBack cuts a log to the size that it had before a write failed with err. Such a cut
+// needs no flush of its own: the next append flushes the size with its bytes.
+func takeBack(f *os.File, size int64, name string, err error) error {
+	err = fault("append", name, err)
+	if f.Truncate(size) != nil {
+		return unsynced(err)
+	}
+	return err
 }
 
 func (d *disk) Truncate(name string, size int64) error {
@@ -155,7 +165,15 @@ func syncDir(f *os.File) error {
 	return err
 }
 
-func (d *disk) Sync(name string) error {
+func (d *disk) Sync(names ...string) error {
+	flushes := make([]func() error, len(names))
+	for i, name := range names {
+		flushes[i] = func() error { return d.sync(name) }
+	}
+	return errors.Join(together(flushes)...)
+}
+
+func (d *disk) sync(name string) error {
 	h, base, err := d.parent("sync", name)
 	if err != nil {
 		return err
@@ -222,6 +240,16 @@ func (d *disk) pair(op, from, to string, fn func(a *handle, abase string, b *han
 
 func (d *disk) Rename(from, to string) error {
 	return d.pair("rename", from, to, d.rename)
+}
+
+func (d *disk) Link(from, to string) error {
+	return d.pair("link", from, to, func(a *handle, abase string, b *handle, bbase string) error {
+		err := d.link(a, abase, b, bbase)
+		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EMLINK) {
+			return errors.ErrUnsupported // FAT says EPERM
+		}
+		return err
+	})
 }
 
 func (d *disk) Exchange(a, b string) error {

@@ -1,0 +1,137 @@
+package rootfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// stageOpen bounds how many new files are open, and flushed, at one time. A change has
+// two files, sixteen changes at a time have 33 with their index; an adoption of a large
+// room has as many as the room.
+const stageOpen = 64
+
+// staged is one open file that is to be flushed.
+type staged struct {
+	name string
+	file *os.File
+}
+
+func (d *disk) Stage(files []NewFile, log string, tail []byte, dirs ...string) (logged bool, err error) {
+	var open []staged
+	made := 0
+	flushed := false // from the last flush on, nothing is taken back
+	defer func() {
+		for _, s := range open {
+			s.file.Close()
+		}
+		for _, f := range files[:made] {
+			if err != nil && !flushed {
+				_ = d.Remove(f.Name)
+			}
+		}
+	}()
+	for _, f := range files {
+		if len(open) == stageOpen { // too many to be open at once: these come first
+			if err := flushAll(open); err != nil {
+				return false, err
+			}
+			open = closeAll(open)
+		}
+		file, err := d.begin(f)
+		if err != nil {
+			return false, err
+		}
+		made++
+		open = append(open, staged{f.Name, file})
+	}
+	if len(tail) == 0 {
+		flushed = true
+		return false, unsynced(errors.Join(flushAll(open), d.Sync(dirs...)))
+	}
+	logFile, size, err := d.begun(log, tail)
+	if err != nil {
+		return false, err
+	}
+	defer logFile.Close()
+	flushed = true
+	errs := together([]func() error{
+		func() error { return fault("append", log, logFile.Sync()) },
+		func() error { return flushAll(open) },
+		func() error { return d.Sync(dirs...) },
+	})
+	if errs[0] != nil {
+		_ = logFile.Truncate(size) // as after an append
+	}
+	return errs[0] == nil, unsynced(errors.Join(errs...))
+}
+
+// begin creates a file and writes to it, and leaves it open.
+func (d *disk) begin(f NewFile) (*os.File, error) {
+	h, base, err := d.parent("create", f.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	file, err := h.root.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fault("create", f.Name, err)
+	}
+	if _, err := file.Write(f.Data); err != nil {
+		file.Close()
+		_ = h.root.Remove(base)
+		return nil, fault("create", f.Name, err)
+	}
+	return file, nil
+}
+
+// begun opens a log, appends to it and leaves it open. size is what it was before.
+func (d *disk) begun(log string, tail []byte) (f *os.File, size int64, err error) {
+	h, base, err := d.parent("append", log)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer h.close()
+	var fi fs.FileInfo
+	if f, fi, err = d.plain(h, base, os.O_WRONLY|os.O_APPEND); err != nil {
+		return nil, 0, fault("append", log, err)
+	}
+	if _, err := f.Write(tail); err != nil {
+		defer f.Close()
+		return nil, 0, takeBack(f, fi.Size(), log, err)
+	}
+	return f, fi.Size(), nil
+}
+
+// flushAll flushes open files at the same time.
+func flushAll(open []staged) error {
+	flushes := make([]func() error, len(open))
+	for i, s := range open {
+		flushes[i] = func() error { return fault("sync", s.name, s.file.Sync()) }
+	}
+	return errors.Join(together(flushes)...)
+}
+
+// closeAll closes what was flushed; an error of closing says nothing after that.
+func closeAll(open []staged) []staged {
+	for _, s := range open {
+		s.file.Close()
+	}
+	return open[:0]
+}
+
+// together runs functions at the same time and waits for all of them.
+func together(fns []func() error) []error {
+	errs := make([]error, len(fns))
+	if len(fns) == 1 {
+		errs[0] = fns[0]()
+		return errs
+	}
+	var wg sync.WaitGroup
+	for i, fn := range fns {
+		wg.Go(func() { errs[i] = fn() })
+	}
+	wg.Wait()
+	return errs
+}
