@@ -58,6 +58,11 @@ func (r *Room) finishInFlight(ctx context.Context) (worked bool, err error) {
 			cut = append(cut, row)
 		}
 	}
+	for _, row := range cut { // with their versions they would look done
+		if err := r.disk.LibWriteNew(mark(row.Seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+			return false, err
+		}
+	}
 	if len(cut) > 0 {
 		// A flush of the journal may have failed, and the system called its pages clean since:
 		// another flush would promise what it does not do. New pages it has to write.
