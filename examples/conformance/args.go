@@ -11,7 +11,7 @@ import (
 // declare. Each would write evil.md, change notes.md or read what lies outside.
 var badArgs = []struct {
 	name, tool, args string
-	keys             bool // equal keys: gone where the runtime decodes first
+	raw              bool // only the bytes show it: gone where the runtime decodes first
 }{
 	{"folded-path", "memory", `{"command":"create","path":"/memories/ok.md","PATH":"/memories/evil.md","file_text":"x"}`, false},
 	{"folded-text", "memory", `{"command":"create","path":"/memories/evil.md","file_text":"fine","File_Text":"evil"}`, false},
@@ -34,20 +34,23 @@ var badArgs = []struct {
 
 // brokenArgs are no arguments at all. In some runtimes they end the run before any
 // tool is asked; in a guarded one nothing may come of them, whatever is answered.
-var brokenArgs = []struct{ name, args string }{
-	{"not-json", `{"command":"create","path":"/memories/evil.md"`},
-	{"an-array", `["create","/memories/evil.md","x"]`},
-	{"trailing", `{"command":"create","path":"/memories/evil.md","file_text":"x"} {}`},
-	{"not-utf8", "{\"command\":\"create\",\"path\":\"/memories/evil.md\",\"file_text\":\"\xff\"}"},
-	{"number-for-path", `{"command":"create","path":7,"file_text":"x"}`},
-	{"no-text", `{"command":"create","path":"/memories/evil.md"}`},
-	{"deep", `{"command":"create","path":"/memories/evil.md","file_text":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`},
+var brokenArgs = []struct {
+	name, args string
+	raw        bool
+}{
+	{"not-json", `{"command":"create","path":"/memories/evil.md"`, false},
+	{"an-array", `["create","/memories/evil.md","x"]`, false},
+	{"trailing", `{"command":"create","path":"/memories/evil.md","file_text":"x"} {}`, true},
+	{"not-utf8", "{\"command\":\"create\",\"path\":\"/memories/evil.md\",\"file_text\":\"\xff\"}", true},
+	{"number-for-path", `{"command":"create","path":7,"file_text":"x"}`, false},
+	{"no-text", `{"command":"create","path":"/memories/evil.md"}`, false},
+	{"deep", `{"command":"create","path":"/memories/evil.md","file_text":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, false},
 }
 
 func strictArgs(ctx context.Context, w *world) error {
 	return w.extract(ctx, w.input(), func(ctx context.Context, wr Writer) error {
 		for _, a := range badArgs {
-			if a.keys && w.host.Decoded {
+			if a.raw && w.host.Decoded {
 				continue
 			}
 			before, err := w.files()
@@ -59,6 +62,9 @@ func strictArgs(ctx context.Context, w *world) error {
 			w.attack(a.name, leaks(r), w.refusal(r, cerr), w.didRun(allNames()...), w.unchanged(before))
 		}
 		for _, a := range brokenArgs {
+			if a.raw && w.host.Decoded {
+				continue
+			}
 			before, err := w.files()
 			if err != nil {
 				return err

@@ -46,8 +46,9 @@ import (
 // Host is one runtime: its wiring with scribe and without.
 type Host struct {
 	Guarded, Bare Extract
-	// Decoded says that the runtime decodes arguments before any hook sees them, so
-	// that of two equal keys one is gone. Those attacks are left out.
+	// Decoded says that the runtime decodes arguments before any hook sees them: of two
+	// equal keys one is gone by then, for the tool as for the guard. Attacks that only
+	// the bytes show are left out.
 	Decoded bool
 	// Unflagged says that the runtime has no mark for results that are errors.
 	Unflagged bool
