@@ -93,7 +93,7 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "keep", Title: "Keep in order:"},
 	)
 	for group, commands := range map[string][]*cobra.Command{
-		"look":   {a.list(), a.show(), a.recall(), a.snapshot(), a.audit(), a.versions()},
+		"look":   {a.list(), a.show(), a.recall(), a.snapshot(), a.audit(), a.versions(), a.due()},
 		"decide": {a.pending(), a.conflicts(), a.approve(), a.reject(), a.adopt()},
 		"keep":   {a.archive(), a.restore(), a.rollback(), a.purge(), a.check()},
 	} {

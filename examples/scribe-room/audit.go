@@ -160,19 +160,27 @@ func (a *app) versions() *cobra.Command {
 
 func (a *app) check() *cobra.Command {
 	var repair bool
+	var kept string
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Verify the audit log, the versions and the index",
 		Long: `Verify the audit log's chain, the versions behind every memory, and the index. With
 --repair what is derived is made anew; what can not be mended is named and left alone.
 
-The head that is printed is the log's last row. Kept somewhere else, it shows later that
-the log was cut off or rebuilt.`,
+The head that is printed is the log's last row. Kept somewhere else, and given back with
+--head, it shows later that the log was cut off or rebuilt.`,
 		Example: `  scribe-room check
-  scribe-room check --repair`,
+  scribe-room check --repair
+  scribe-room check --json | jq -r .head > ~/room.head
+  scribe-room check --head "$(cat ~/room.head)"`,
 		Args: args(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(mode(repair), func(ctx context.Context, r *scribe.Room, _ []string) error {
+				if kept != "" {
+					if err := r.Verify(ctx, kept); err != nil {
+						return err
+					}
+				}
 				found, err := r.Check(ctx, repair)
 				if err != nil {
 					return err
@@ -195,6 +203,7 @@ the log was cut off or rebuilt.`,
 			})(cmd, args)
 		},
 	}
+	c.Flags().StringVar(&kept, "head", "", "a `head` that check printed before: is it still on the log's chain?")
 	c.Flags().BoolVar(&repair, "repair", false, "mend what can be mended")
 	return c
 }

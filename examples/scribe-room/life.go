@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -114,7 +115,7 @@ be rolled back itself.`,
 			}
 			v, err := r.Rollback(ctx, seq, args[0])
 			if err != nil {
-				return usageIf(err, "rollback: row")
+				return err
 			}
 			return a.verdicts("rolled back", []scribe.Verdict{v}, nil)
 		}),
@@ -155,5 +156,45 @@ editor's) are not touched.`,
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
 	c.ValidArgsFunction = a.paths("active", "changed", "archived")
+	return c
+}
+
+func (a *app) due() *cobra.Command {
+	var within string
+	c := &cobra.Command{
+		Use:   "due",
+		Short: "List the memories that are to be checked again",
+		Long: `List the memories whose verify_when has come, the longest due first. It is a date such as
+2027-03-01, an ISO 8601 duration such as P3M, or a phrase such as 3个月后, counted from when
+the memory was accepted. Check each: adopt it again if it still holds (--trust says what it
+is worth now), else write it anew or archive it.`,
+		Example: `  scribe-room due
+  scribe-room due --within 2w`,
+		Args: args(0, 0, "no argument"),
+		RunE: a.with(reads, func(ctx context.Context, r *scribe.Room, _ []string) error {
+			d := time.Duration(0)
+			if within != "" {
+				var err error
+				if d, err = age(within); err != nil {
+					return usage("--within: %w", err)
+				}
+			}
+			all, err := r.Due(ctx, d)
+			if err != nil {
+				return err
+			}
+			return a.print(entriesOf(all), func() {
+				if len(all) == 0 && a.screen.tty {
+					a.screen.printf("Nothing is due.\n")
+				}
+				rows := make([][]string, 0, len(all))
+				for _, m := range all {
+					rows = append(rows, []string{plain(m.Path), line(m.VerifyWhen), minute(m.Modified), line(m.Description)})
+				}
+				a.screen.table([]string{"path", "check when", "modified", "description"}, rows, "modified")
+			})
+		}),
+	}
+	c.Flags().StringVar(&within, "within", "", "also what falls due within this `time`: 36h, 90d, 12w")
 	return c
 }

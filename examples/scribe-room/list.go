@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +23,12 @@ type entry struct {
 	Type        string    `json:"type,omitempty"`
 	Trust       string    `json:"trust"`
 	Key         string    `json:"key,omitempty"`
+	Topic       string    `json:"topic,omitempty"`
+	Tags        []string  `json:"tags,omitempty"`
+	VerifyWhen  string    `json:"verify_when,omitempty"`
+	Supersedes  []string  `json:"supersedes,omitempty"`
+	By          string    `json:"superseded_by,omitempty"`
+	Category    string    `json:"category,omitempty"`
 	Modified    time.Time `json:"modified,omitzero"`
 	Description string    `json:"description,omitempty"`
 	Hash        string    `json:"hash"`
@@ -42,6 +49,7 @@ type finding struct {
 func entryOf(m scribe.Memory) entry {
 	return entry{
 		Path: m.Path, ID: m.ID, Stage: m.Stage, Type: m.Type, Trust: m.Trust.String(), Key: m.Key,
+		Topic: m.Topic, Tags: m.Tags, VerifyWhen: m.VerifyWhen, Supersedes: m.Supersedes, By: m.SupersededBy, Category: m.Category,
 		Modified: m.Modified, Description: m.Description, Hash: m.Hash, Findings: findingsOf(m.Findings),
 	}
 }
@@ -78,7 +86,7 @@ func (a *app) collect(ctx context.Context, r *scribe.Room, stages ...string) ([]
 
 func (a *app) list() *cobra.Command {
 	var stages []string
-	var typ, trust, below string
+	var typ, trust, below, topic, tag, at string
 	c := &cobra.Command{
 		Use:   "list [TEXT]",
 		Short: "List the memories",
@@ -91,6 +99,7 @@ file that only other tools may use), pending and archived.`,
   scribe-room list deploy --type project
   scribe-room list --stage unaccepted
   scribe-room list --below user-observed      what came from outside
+  scribe-room list --at 7d                    what it knew a week ago
   scribe-room list --json | jq -r '.[].path'`,
 		Args: args(0, 1, "one word to look for, or none"),
 		RunE: a.with(reads, func(ctx context.Context, r *scribe.Room, args []string) error {
@@ -100,12 +109,18 @@ file that only other tools may use), pending and archived.`,
 					return usage("--below: %w", err)
 				}
 			}
-			all, err := a.collect(ctx, r, stages...)
+			var all []scribe.Memory
+			var err error
+			if at != "" {
+				all, err = a.then(ctx, r, at, stages)
+			} else {
+				all, err = a.collect(ctx, r, stages...)
+			}
 			if err != nil {
 				return usageIf(err, "list: stage")
 			}
 			all = slices.DeleteFunc(all, func(m scribe.Memory) bool {
-				return typ != "" && m.Type != typ || trust != "" && m.Trust.String() != trust ||
+				return topic != "" && m.Topic != topic || tag != "" && !slices.Contains(m.Tags, tag) || typ != "" && m.Type != typ || trust != "" && m.Trust.String() != trust ||
 					below != "" && m.Trust >= low || len(args) > 0 && !mentions(m, args[0])
 			})
 			return a.print(entriesOf(all), func() { a.memories(all) })
@@ -116,11 +131,63 @@ file that only other tools may use), pending and archived.`,
 	f.StringVar(&typ, "type", "", "only this `type`: user, feedback, project or reference")
 	f.StringVar(&trust, "trust", "", "only this `trust`")
 	f.StringVar(&below, "below", "", "only what is worth less than this `trust`")
+	f.StringVar(&topic, "topic", "", "only this `topic`")
+	f.StringVar(&tag, "tag", "", "only with this `tag`")
+	f.StringVar(&at, "at", "", "as it was then: a `row` of the audit log, a time such as 2026-11-30T18:00Z, or 7d ago")
 	a.complete(c, "stage", "active", "changed", "unaccepted", "foreign", "pending", "archived")
 	a.complete(c, "type", "user", "feedback", "project", "reference")
 	a.complete(c, "trust", trusts...)
 	a.complete(c, "below", trusts...)
 	return c
+}
+
+// then lists what the room held at a row, or at a time.
+func (a *app) then(ctx context.Context, r *scribe.Room, at string, stages []string) ([]scribe.Memory, error) {
+	seq, err := a.row(ctx, r, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(stages) == 0 {
+		stages = []string{"active"}
+	}
+	var all []scribe.Memory
+	for m, err := range r.At(ctx, seq) {
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(stages, m.Stage) {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// row reads a row's number, or finds the last row that is not after a time.
+func (a *app) row(ctx context.Context, r *scribe.Room, at string) (int64, error) {
+	if seq, err := strconv.ParseInt(at, 10, 64); err == nil && seq >= 0 {
+		return seq, nil
+	}
+	var when time.Time
+	if d, err := age(at); err == nil {
+		when = time.Now().Add(-d)
+	} else {
+		for _, form := range []string{time.RFC3339, "2006-01-02T15:04Z", time.DateOnly} {
+			if when, err = time.Parse(form, at); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return 0, usage("--at: %.40q is no row, no time such as 2026-11-30T18:00Z, and no age such as 7d", at)
+		}
+	}
+	var seq int64
+	_, err := a.records(ctx, r, "", func(rec scribe.Record) bool {
+		if !rec.Time.After(when) {
+			seq = rec.Seq
+		}
+		return false
+	})
+	return seq, err
 }
 
 // trusts are the names of the trust levels, highest first.
