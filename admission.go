@@ -131,6 +131,8 @@ type proposal struct {
 	noChange bool           // the same content again
 	findings []Finding
 	notices  []Finding
+	links    []string  // the paths that the memory takes, or took, the place of
+	retired  int64     // a restore: the row that retired what comes back
 	wasAsked bool      // the host's rules saw it
 	asked    []Finding // what they said
 }
@@ -317,7 +319,7 @@ func judgePlan(plan []*proposal, w *world) {
 func judgeBeside(p *proposal, before []*proposal) []Finding {
 	var fs []Finding
 	for _, q := range before {
-		if touch(p, q) {
+		if touch(p, q) || touches(p.cand.Supersedes, q) || touches(q.cand.Supersedes, p) {
 			fs = append(fs, refuse("plan.same-path", Rejected, "path", "two candidates of one plan touch the same name", "make it one change, or propose one after the other"))
 		}
 		if p.op != journal.OpArchive && q.op != journal.OpArchive && p.names[0].ok() && q.names[0].ok() && fold.Key(p.key()) == fold.Key(q.key()) {
@@ -325,6 +327,13 @@ func judgeBeside(p *proposal, before []*proposal) []Finding {
 		}
 	}
 	return fs
+}
+
+// touches reports whether p has a name, or takes the place of a memory, among paths.
+func touches(paths []string, p *proposal) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return path == p.names[0].shown() || path == p.names[1].shown() || slices.Contains(p.cand.Supersedes, path)
+	})
 }
 
 // touch reports whether a name of p is a name of q, or contains it, or resembles it
@@ -443,8 +452,8 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 	var b batch
 	verdicts := make([]Verdict, len(plan))
 	planID := ""
-	if len(plan) > 1 {
-		planID = r.keyed("plan", fmt.Sprint(w.now.UnixNano()), plan[0].path().String())[:16]
+	if len(plan) > 1 || len(plan[0].cand.Supersedes) > 0 {
+		planID = r.planID(w, plan[0].path().String())
 	}
 	for i, p := range plan {
 		v := &verdicts[i]
@@ -466,9 +475,13 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 				row.Digest = p.digest // by hand, it is refused no longer
 			}
 			v.Memory = p.memory(w.now)
-			r.store(&b, p, w, row, v)
-			if err := r.supersede(&b, w, p.cand.Supersedes, p.target().String(), p.by()); err != nil {
+			if err := r.store(&b, p, w, row, v); err != nil {
 				return nil, err
+			}
+			if over, err := r.supersede(&b, w, p.cand.Supersedes, p.target().String(), row); err != nil {
+				return nil, err
+			} else if over.Outcome != Accepted {
+				return r.refuseAll(plan, i, over), nil
 			}
 		case v.Outcome == Held:
 			v.Memory = p.memory(w.now)
@@ -493,6 +506,24 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 		}
 	}
 	return verdicts, nil
+}
+
+// planID names what is done together, and has to be undone together.
+func (r *Room) planID(w *world, path string) string {
+	return r.keyed("plan", fmt.Sprint(w.state.Seq, " ", w.now.UnixNano()), path)[:16]
+}
+
+// refuseAll is the answer to a plan of which one memory could not make room: nothing
+// was stored.
+func (r *Room) refuseAll(plan []*proposal, at int, why Verdict) []Verdict {
+	all := make([]Verdict, len(plan))
+	for i, p := range plan {
+		all[i] = verdict(Memory{Path: p.names[0].shown()}, refuse("plan.rejected", Rejected, "", "another candidate of the same plan was rejected", "a plan is decided as one"))
+		if i == at {
+			all[i].Findings = why.Findings
+		}
+	}
+	return all
 }
 
 // secretName reports whether a name of the proposal was taken for a credential.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/hidden"
 	"github.com/memoryroom/scribe/internal/journal"
 )
@@ -70,6 +71,9 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verd
 	p := &proposal{cand: Candidate{Path: m.Path, Text: string(disk)}, who: author{hand: true, ceiling: t}, op: journal.OpAdd, names: [2]pathOutcome{name}, trust: t}
 	p.text = text{whole: string(disk), base: string(disk), hi: len(disk)}
 	judge(p, w, "candidate", "provenance", "conflict", "review")
+	if f, ok := adoptKey(w.state, m.Path, metaOf(m.Path, disk).Key, b.rows); ok {
+		p.findings = append(p.findings, f)
+	}
 	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool { return f.Rule == "cap.memories" && w.state.Accepted[m.Path].Hash != "" })
 	v := Verdict{Outcome: p.outcome(), Findings: p.findings, Notices: p.notices, Memory: Memory{Path: m.Path, Hash: m.Hash}}
 	if v.Outcome != Accepted {
@@ -84,6 +88,24 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verd
 	b.line(m.Path, mm, t, w.now)
 	v.Memory = storedMemory(m.Path, disk, p, w.now)
 	return v, nil
+}
+
+// adoptKey refuses to adopt a memory whose key another one has, among those that are
+// accepted already or are adopted before it in the same batch: one key, one truth.
+func adoptKey(state *journal.State, path, key string, before []journal.Row) (Finding, bool) {
+	adopted := func(of func(journal.Row) bool) int {
+		return slices.IndexFunc(before, func(row journal.Row) bool { return row.Op == journal.OpAdopt && of(row) })
+	}
+	owner := keyOwner(state, key, func(other string) bool {
+		return other == path || adopted(func(row journal.Row) bool { return row.Path == other }) >= 0 // its key is the one it gets now
+	})
+	if i := adopted(func(row journal.Row) bool { return row.Path != path && fold.Key(row.Key) == fold.Key(key) }); i >= 0 {
+		owner = before[i].Path
+	}
+	if owner == "" {
+		return Finding{}, false
+	}
+	return refuse("conflict.key", Rejected, "key", fmt.Sprintf("the key of this memory belongs to %.120q", owner), "archive that one first, or give one of them another key in an editor"), true
 }
 
 // adoptIndex accepts the operator's own lines of MEMORY.md. What is accepted is the

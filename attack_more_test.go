@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -60,12 +59,12 @@ func TestPurgeLeavesNoBody(t *testing.T) {
 		},
 		"archived": func(r *Room, _ *rootfs.Mem) {
 			byHand(t, r, Candidate{Path: "a.md", To: "z.md"})
-			_ = r.Archive(ctx, "z.md", "")
+			_ = archived(r, "z.md")
 		},
 		"restored": func(r *Room, _ *rootfs.Mem) {
 			byHand(t, r, Candidate{Path: "a.md", To: "z.md"})
-			_ = r.Archive(ctx, "z.md", "")
-			if _, err := r.Restore(ctx, "z.md"); err != nil {
+			_ = archived(r, "z.md")
+			if _, err := restored(r, "z.md"); err != nil {
 				t.Error(err)
 			}
 		},
@@ -305,15 +304,26 @@ func TestOddButLegal(t *testing.T) {
 		r, _ := newRoom(t, nil)
 		for _, text := range []string{"one\n", "two\n"} {
 			store(t, r, Operator, Candidate{Path: "a.md", Text: text})
-			if err := r.Archive(ctx, "a.md", ""); err != nil {
+			if err := archived(r, "a.md"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if v, err := r.Restore(ctx, "a.md"); err != nil || v.Memory.Text != "two\n" {
+		if v, err := restored(r, "a.md"); err != nil || v.Memory.Text != "two\n" {
 			t.Errorf("%v, %v", v, err)
 		}
-		if _, err := r.Restore(ctx, "a.md"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("restored twice: %v", err)
+		if v, err := restored(r, "a.md"); err != nil || v.Findings[0].Rule != "stale.path" {
+			t.Errorf("restored over what stands: %+v, %v", v, err)
+		}
+		if err := archived(r, "a.md"); err != nil {
+			t.Fatal(err)
+		}
+		if both := listed(t, r, stageArchived); len(both) != 2 || both[0].Text != "one\n" || both[1].Text != "two\n" {
+			t.Fatalf("archived: %+v", both)
+		} else if v, err := restored(r, both[0].ID); err != nil || v.Memory.Text != "one\n" {
+			t.Errorf("the older one: %+v, %v", v, err)
+		}
+		if v, err := restored(r, "b.md"); err != nil || v.Findings[0].Rule != "archive.missing" {
+			t.Errorf("restored what never was: %+v, %v", v, err)
 		}
 	})
 	t.Run("superseded twice in one breath", func(t *testing.T) {
@@ -407,7 +417,7 @@ func TestPurgeOfATwin(t *testing.T) {
 	r, mem := newRoom(t, nil)
 	store(t, r, Operator, Candidate{Path: "b.md", Text: "same\n"})
 	store(t, r, Operator, Candidate{Path: "c.md", Text: "same\n"})
-	if err := r.Archive(ctx, "b.md", ""); err != nil {
+	if err := archived(r, "b.md"); err != nil {
 		t.Fatal(err)
 	}
 	store(t, r, Operator, Candidate{Path: "a.md", Text: "same\n"})
@@ -418,7 +428,7 @@ func TestPurgeOfATwin(t *testing.T) {
 	if got := read(t, r, "c.md"); got != "same\n" {
 		t.Errorf("the one that stands is %q", got)
 	}
-	if v, err := r.Restore(ctx, "b.md"); err != nil || v.Memory.Text != "same\n" {
+	if v, err := restored(r, "b.md"); err != nil || v.Memory.Text != "same\n" {
 		t.Errorf("the archived one: %v, %v", v.Err(), err)
 	}
 }
@@ -454,14 +464,13 @@ func TestPurgeAfterAFault(t *testing.T) {
 
 // TestWaivedChangeIsAccepted, in the archive too.
 func TestWaivedChangeIsAccepted(t *testing.T) {
-	ctx := context.Background()
 	r, mem := newRoom(t, &Options{Waive: map[string]string{"unaccepted": "mine"}})
 	store(t, r, Operator, Candidate{Path: "a.md", Text: "one\n"})
 	mem.Plant("a.md", rootfs.File, []byte("edited\n"))
-	if err := r.Archive(ctx, "a.md", ""); err != nil {
+	if err := archived(r, "a.md"); err != nil {
 		t.Fatal(err)
 	}
-	v, err := r.Restore(ctx, "a.md")
+	v, err := restored(r, "a.md")
 	if err != nil || v.Memory.Text != "edited\n" || v.Memory.Trust > UserObserved {
 		t.Errorf("restored %q at %v, %v", v.Memory.Text, v.Memory.Trust, err)
 	}

@@ -174,7 +174,6 @@ func TestCeilingIsStoredBeforeItCounts(t *testing.T) {
 
 // TestFreedNamesAreJudged: a memory that is gone still has a say about its name.
 func TestFreedNamesAreJudged(t *testing.T) {
-	ctx := context.Background()
 	r, mem := newRoom(t, nil)
 	store(t, r, UserObserved, Candidate{Path: "a.md", Text: "Standing truth.\n"})
 	mem.Unplant("a.md")
@@ -183,7 +182,7 @@ func TestFreedNamesAreJudged(t *testing.T) {
 
 	r, _ = newRoom(t, nil)
 	m := store(t, r, UserObserved, Candidate{Path: "a.md", Text: "Standing truth.\n"})
-	if err := r.Archive(ctx, "a.md", ""); err != nil {
+	if err := archived(r, "a.md"); err != nil {
 		t.Fatal(err)
 	}
 	wantRule(t, offer(t, r, ExternalWeb, Candidate{Path: "a.md", Text: "A lie.\n", Base: m.Hash}), Held, "conflict.retired")
@@ -222,9 +221,9 @@ func TestLostRaces(t *testing.T) {
 			return byHand(t, r, Candidate{Path: "a.md", Old: "two", New: "three"}).Err()
 		},
 		"rename":   func(r *Room, _ Verdict) error { return byHand(t, r, Candidate{Path: "a.md", To: "b.md"}).Err() },
-		"archive":  func(r *Room, _ Verdict) error { return r.Archive(ctx, "a.md", "") },
-		"rollback": func(r *Room, _ Verdict) error { v, err := r.Rollback(ctx, 2, "a.md"); return errors.Join(err, v.Err()) },
-		"restore":  func(r *Room, _ Verdict) error { v, err := r.Restore(ctx, "gone.md"); return errors.Join(err, v.Err()) },
+		"archive":  func(r *Room, _ Verdict) error { return archived(r, "a.md") },
+		"rollback": func(r *Room, _ Verdict) error { v, err := rolledBack(r, 2, "a.md"); return errors.Join(err, v.Err()) },
+		"restore":  func(r *Room, _ Verdict) error { v, err := restored(r, "gone.md"); return errors.Join(err, v.Err()) },
 		"approve": func(r *Room, held Verdict) error {
 			vs, err := r.Resolve(ctx, Resolution{ID: held.ID, Hash: held.Memory.Hash, Approve: true})
 			return errors.Join(err, vs[0].Err())
@@ -235,7 +234,7 @@ func TestLostRaces(t *testing.T) {
 			store(t, r, Operator, Candidate{Path: "a.md", Text: "one\n"})
 			wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Old: "one", New: "two"}))
 			store(t, r, Operator, Candidate{Path: "gone.md", Text: "gone\n"})
-			if err := r.Archive(ctx, "gone.md", ""); err != nil {
+			if err := archived(r, "gone.md"); err != nil {
 				t.Fatal(err)
 			}
 			held := offer(t, r, UserObserved, Candidate{Path: "a.md", Old: "two", New: "2"})
@@ -377,7 +376,7 @@ func TestHostRulesSeeEverything(t *testing.T) {
 	mem.Hook(func(op, _ string) error {
 		if op == "lock" && !done { // the room was full when the rules would have been asked
 			done = true
-			return other.Archive(ctx, "b.md", "")
+			return archived(other, "b.md")
 		}
 		return nil
 	})

@@ -416,11 +416,13 @@ func (r *Room) mendRows(w *world) error {
 			rows = append(rows, row)
 		}
 	}
-	for name, a := range journal.Sorted(w.state.Archived) {
+	for _, a := range journal.Sorted(w.state.Archived) {
 		_, stands := w.state.Accepted[a.SupersededBy]
 		_, retired := w.state.Archived[a.SupersededBy]
 		if a.SupersededBy != "" && !stands && !retired {
-			rows = append(rows, journal.Row{Change: journal.Change{Op: journal.OpLink, Path: name}, Decision: by})
+			row := journal.Row{Change: journal.Change{Op: journal.OpLink, Path: a.Path}, Decision: by}
+			row.Ref = a.Retired
+			rows = append(rows, row)
 		}
 	}
 	return r.append(rows...)

@@ -23,7 +23,7 @@ func damagedRoom(t testing.TB) (*Room, *rootfs.Mem) {
 	store(t, r, UserObserved, Candidate{Path: "b.md", Text: "b\n"})
 	store(t, r, UserObserved, Candidate{Path: "gone.md", Text: "gone\n"})
 	wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Old: "old", New: "new"}))
-	if err := r.Archive(context.Background(), "gone.md", ""); err != nil {
+	if err := archived(r, "gone.md"); err != nil {
 		t.Fatal(err)
 	}
 	if v := offer(t, r, ExternalWeb, Candidate{Path: "a.md", Text: "other\n"}); v.Outcome != Held {
@@ -206,7 +206,7 @@ func TestG10_CrashWhileMending(t *testing.T) {
 		for _, p := range []string{"a.md", "b.md", "gone.md"} {
 			store(t, r, UserObserved, Candidate{Path: p, Text: p + "\n"})
 		}
-		if err := r.Archive(ctx, "gone.md", ""); err != nil {
+		if err := archived(r, "gone.md"); err != nil {
 			t.Fatal(err)
 		}
 	}

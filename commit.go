@@ -13,17 +13,18 @@ import (
 // batch is what one decision does to the disk: rows of the journal, and behind some
 // of them bytes that move. It happens as a whole or not at all; see commit.
 type batch struct {
-	rows  []journal.Row
-	moves []move
-	files []heldFile      // new files of pending
-	gone  []string        // library files that a row has made superfluous
-	keep  []kept          // bytes that become a version and move nowhere
-	set   []indexLine     // lines of MEMORY.md to write
-	drop  map[string]bool // paths whose line goes
-	at    int64           // set by commit: the number of the row before its first
-	lost  bool            // set by commit: an outside edit won while we wrote, and nothing happened
-	err   error           // set by commit: why nothing happened
-	index error           // set by commit: the change stands, and MEMORY.md does not show it
+	rows   []journal.Row
+	moves  []move
+	files  []heldFile      // new files of pending
+	gone   []string        // library files that a row has made superfluous
+	keep   []kept          // bytes that become a version and move nowhere
+	copies []heldFile      // files of the archive to write anew; derived from the versions
+	set    []indexLine     // lines of MEMORY.md to write
+	drop   map[string]bool // paths whose line goes
+	at     int64           // set by commit: the number of the row before its first
+	lost   bool            // set by commit: an outside edit won while we wrote, and nothing happened
+	err    error           // set by commit: why nothing happened
+	index  error           // set by commit: the change stands, and MEMORY.md does not show it
 }
 
 // row is the number in the journal of the batch's row of that index.
@@ -98,14 +99,12 @@ func lineFor(path string, m meta, at time.Time) indexLine {
 }
 
 // store adds an accepted proposal to the batch.
-func (r *Room) store(b *batch, p *proposal, w *world, row journal.Row, v *Verdict) {
+func (r *Room) store(b *batch, p *proposal, w *world, row journal.Row, v *Verdict) error {
 	row.Op, row.Path, row.Trust, row.Key = p.op, p.path().String(), p.trust.String(), p.key()
 	row.Old = p.was.diskHash()
 	switch p.op {
 	case journal.OpArchive:
-		row.Key = p.was.acc.Key
-		b.moves = append(b.moves, move{row: b.note(row), path: p.path(), old: p.was.disk, archive: true})
-		b.unline(row.Path)
+		r.addRetirement(b, w, p.path(), p.was, row)
 		v.Memory.Stage = stageArchived
 	case journal.OpRename:
 		data := mirror(p, row.Source, w.now)
@@ -114,6 +113,9 @@ func (r *Room) store(b *batch, p *proposal, w *world, row journal.Row, v *Verdic
 		b.moves = append(b.moves, move{row: i, path: p.target(), put: data}, move{row: i, path: p.path(), old: p.was.disk})
 		b.unline(row.Path)
 		b.line(row.To, metaOf(row.To, data), p.trust, w.now)
+		if err := r.relinkRenamed(b, w, row.Path, row.To, row.Decision); err != nil {
+			return err
+		}
 		v.Memory = storedMemory(row.To, data, p, w.now)
 	default:
 		data := mirror(p, row.Source, w.now)
@@ -122,6 +124,8 @@ func (r *Room) store(b *batch, p *proposal, w *world, row journal.Row, v *Verdic
 		b.line(row.Path, metaOf(row.Path, data), p.trust, w.now)
 		v.Memory = storedMemory(row.Path, data, p, w.now)
 	}
+	v.Memory.Supersedes = p.links
+	return nil
 }
 
 func storedMemory(path string, data []byte, p *proposal, now time.Time) Memory {
@@ -154,7 +158,7 @@ func mirror(p *proposal, source string, now time.Time) []byte {
 			data = out
 		}
 	}
-	return data
+	return mirrorLinks(data, p.links, "", false)
 }
 
 // readIndex reads MEMORY.md; nil when there is none.

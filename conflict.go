@@ -28,11 +28,7 @@ func judgeConflict(p *proposal, w *world) []Finding {
 	if author := max(p.trust, p.who.ceiling); base && p.was.trust() > author && !p.who.hand && !p.noChange {
 		fs = append(fs, p.conflict("conflict.higher-trust", fmt.Sprintf("%.120q is stored at trust %s, above what this change can have", p.path(), p.was.trust()), "the operator decides"))
 	}
-	for _, path := range p.cand.Supersedes {
-		if _, ok := w.state.Accepted[path]; !ok || path == p.path().String() || path == indexName {
-			fs = append(fs, refuse("conflict.supersedes", Rejected, "supersedes", "what it would take the place of is not a memory of this room", "name the path of an accepted memory"))
-		}
-	}
+	fs = append(fs, judgeLinks(p, w)...)
 	if p.op != journal.OpArchive {
 		fs = append(fs, judgeTombs(p, w)...)
 		fs = append(fs, judgeKey(p, w)...)
@@ -168,7 +164,11 @@ func judgeKey(p *proposal, w *world) []Finding {
 			if parseTrust(acc.Trust) < p.who.ceiling {
 				owner = "a memory of lower trust" // its name is not for this author
 			}
-			fs = append(fs, p.conflict("conflict.key", "the key of this memory belongs to "+owner, "edit that memory, or use another key"))
+			f := p.conflict("conflict.key", "the key of this memory belongs to "+owner, "edit that memory, or use another key")
+			if p.who.hand {
+				f.Fix = "name it in Supersedes, or use another key"
+			}
+			fs = append(fs, f)
 			continue
 		}
 		if m, ok := w.meta(path); ok && m.Body == body && p.op == journal.OpAdd && parseTrust(acc.Trust) >= p.who.ceiling {

@@ -70,7 +70,7 @@ func workload() []work {
 		store(t, r, Operator, Candidate{Path: "a.md", Text: "old a\n"})
 		store(t, r, Operator, Candidate{Path: "d/b.md", Description: "x", Text: "old b\n"})
 		store(t, r, Operator, Candidate{Path: "gone.md", Text: "old gone\n"})
-		if err := r.Archive(ctx, "gone.md", ""); err != nil {
+		if err := archived(r, "gone.md"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,12 +95,28 @@ func workload() []work {
 		{"remove", nil, base, hand(Candidate{Path: "a.md", Remove: true})},
 		{"plan", nil, base, hand(plan...)},
 		{"supersede", nil, base, hand(Candidate{Path: "f.md", Text: "new f\n", Supersedes: []string{"a.md"}})},
-		{"archive", nil, base, func(r *Room) (bool, error) { err := r.Archive(ctx, "a.md", "x"); return err == nil, err }},
-		{"restore", nil, base, func(r *Room) (bool, error) { return ackOne(r.Restore(ctx, "gone.md")) }},
+		{"supersede with labels", nil, base, hand(Candidate{Path: "f.md", Description: "f", Text: "new f\n", Supersedes: []string{"d/b.md"}})},
+		{"restore what was superseded", nil, func(t testing.TB, r *Room) {
+			base(t, r)
+			wantAccepted(t, byHand(t, r, Candidate{Path: "f.md", Description: "f", Text: "new f\n", Supersedes: []string{"d/b.md"}}))
+		}, func(r *Room) (bool, error) {
+			v, err := restored(r, "d/b.md")
+			return err == nil && v.Outcome == Held, err
+		}},
+		{"suspend", nil, base, func(r *Room) (bool, error) {
+			vs, err := r.Suspend(ctx, "x", "d/b.md")
+			return err == nil && vs[0].Outcome == Held, err
+		}},
+		{"rollback of a supersession", nil, func(t testing.TB, r *Room) {
+			base(t, r)
+			wantAccepted(t, byHand(t, r, Candidate{Path: "f.md", Description: "f", Text: "new f\n", Supersedes: []string{"d/b.md"}}))
+		}, func(r *Room) (bool, error) { return ackOne(rolledBack(r, 3, "f.md")) }},
+		{"archive", nil, base, func(r *Room) (bool, error) { err := archived(r, "a.md"); return err == nil, err }},
+		{"restore", nil, base, func(r *Room) (bool, error) { return ackOne(restored(r, "gone.md")) }},
 		{"rollback", nil, func(t testing.TB, r *Room) {
 			base(t, r)
 			wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Old: "old", New: "newer"}))
-		}, func(r *Room) (bool, error) { return ackOne(r.Rollback(ctx, 2, "a.md")) }},
+		}, func(r *Room) (bool, error) { return ackOne(rolledBack(r, 2, "a.md")) }},
 		{"adopt", nil, func(t testing.TB, r *Room) {
 			base(t, r)
 			m, err := r.Read(ctx, "a.md")

@@ -87,7 +87,7 @@ func TestDeltaText(t *testing.T) {
 	s := begun(t, r)
 	edited(t, r, "tea.md", "four", "five")
 	store(t, r, Operator, Candidate{Path: "soup.md", Type: "reference", Text: "Soup is at noon.\n"})
-	if err := r.Archive(context.Background(), "cake.md", "eaten"); err != nil {
+	if err := archived(r, "cake.md"); err != nil {
 		t.Fatal(err)
 	}
 	held := store(t, r, ExternalTool, Candidate{Path: "tool.md", Text: "The oven has 2 doors.\n"})
@@ -159,7 +159,7 @@ func TestDeltaOfTwoRooms(t *testing.T) {
 
 	edited(t, beside, "a.md", "Other", "Another")
 	wantChanges(t, deltaOf(t, s), "updated a.md")
-	if err := r.Archive(ctx, "a.md", ""); err != nil {
+	if err := archived(r, "a.md"); err != nil {
 		t.Fatal(err)
 	}
 	got = deltaOf(t, s)
@@ -404,7 +404,7 @@ func (m *telling) actions() map[string]func(*rapid.T) {
 		},
 		"restore": func(t *rapid.T) {
 			p := path.Draw(t, "path")
-			if v, err := m.room.Restore(ctx, p); err == nil && v.Outcome == Accepted {
+			if v, err := restored(m.room, p); err == nil && v.Outcome == Accepted {
 				m.touched(v.Memory.Path, v.Memory.Text)
 			}
 		},

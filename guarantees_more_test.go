@@ -57,7 +57,7 @@ func TestG7_NothingIsEvicted(t *testing.T) {
 		}
 	}
 	wantRule(t, offer(t, r, UserObserved, Candidate{Path: "b.md", Text: "Another truth.\n"}), Held, "conflict.retired")
-	if v, err := r.Restore(ctx, "b.md"); err != nil || v.Outcome != Accepted || read(t, r, "b.md") != "Fact b.\n" {
+	if v, err := restored(r, "b.md"); err != nil || v.Outcome != Accepted || read(t, r, "b.md") != "Fact b.\n" {
 		t.Errorf("control: restore: %v, %v, %q", v.Err(), err, read(t, r, "b.md"))
 	}
 }

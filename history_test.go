@@ -123,7 +123,7 @@ func (c *chronicle) act() {
 		c.propose(Candidate{Path: p, To: q})
 		c.did(c.with(func(b *book) { b.stands[q] = b.stands[p]; delete(b.stands, p) }))
 	case 4:
-		if err := c.r.Archive(ctx, p, ""); err != nil {
+		if err := archived(c.r, p); err != nil {
 			c.t.Fatal(err)
 		}
 		c.did(c.with(func(b *book) { b.retired[p] = b.stands[p]; delete(b.stands, p) }))
@@ -132,7 +132,7 @@ func (c *chronicle) act() {
 			if _, stands := c.now.stands[path]; stands {
 				continue
 			}
-			if v, err := c.r.Restore(ctx, path); err != nil || v.Outcome != Accepted {
+			if v, err := restored(c.r, path); err != nil || v.Outcome != Accepted {
 				c.t.Fatal(v.Err(), err)
 			}
 			c.did(c.with(func(b *book) { b.stands[path] = was; delete(b.retired, path) }))
@@ -144,7 +144,7 @@ func (c *chronicle) act() {
 		if !stood || was == c.now.stands[p] {
 			return
 		}
-		if v, err := c.r.Rollback(ctx, int64(seq), p); err != nil || v.Outcome != Accepted {
+		if v, err := rolledBack(c.r, int64(seq), p); err != nil || v.Outcome != Accepted {
 			c.t.Fatal(v.Err(), err)
 		}
 		c.did(c.with(func(b *book) { b.stands[p] = was }))

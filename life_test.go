@@ -117,14 +117,14 @@ func (l *life) actions() map[string]func(*rapid.T) {
 		"rollback": func(t *rapid.T) {
 			p := path.Draw(t, "path")
 			seq := rapid.Int64Range(1, 40).Draw(t, "seq")
-			if v, err := l.room.Rollback(ctx, seq, p); err == nil && v.Outcome == Accepted {
+			if v, err := rolledBack(l.room, seq, p); err == nil && v.Outcome == Accepted {
 				l.raise[p] = true
 			}
 		},
-		"archive": func(t *rapid.T) { _ = l.room.Archive(ctx, path.Draw(t, "path"), "old") },
+		"archive": func(t *rapid.T) { _ = archived(l.room, path.Draw(t, "path")) },
 		"restore": func(t *rapid.T) {
 			p := path.Draw(t, "path")
-			if v, err := l.room.Restore(ctx, p); err == nil && v.Outcome == Accepted {
+			if v, err := restored(l.room, p); err == nil && v.Outcome == Accepted {
 				l.raise[p] = true
 			}
 		},

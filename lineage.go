@@ -86,15 +86,6 @@ func (d *descent) begin(s *journal.State) {
 	}
 }
 
-// putsBytes reports whether a row's New is a version: the bytes that it put at a path.
-func putsBytes(row journal.Row) bool {
-	switch opOfRow(row) {
-	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt, journal.OpRestore, journal.OpRollback, journal.OpRename:
-		return row.New != "" && row.Op != journal.OpHold
-	}
-	return false
-}
-
 // readLineage reads the journal.
 func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 	l := &lineage{files: map[string]*kin{}, bySeq: map[int64][]*kin{}, closed: map[string][]until{}, pruned: map[string]int64{}}
@@ -175,7 +166,7 @@ func (l *lineage) explain(row journal.Row) {
 	if opOfRow(row) == journal.OpRename {
 		path = row.To
 	}
-	if putsBytes(row) {
+	if brings(row) {
 		l.file(row.Seq, row.New, path)
 	}
 	if row.Old != "" && row.Op != journal.OpHold && row.Op != journal.OpPrune {
@@ -195,7 +186,7 @@ func (l *lineage) file(seq int64, hash, path string) *kin {
 // take notes what a row did to versions.
 func (l *lineage) take(row journal.Row) {
 	l.explain(row)
-	if putsBytes(row) && !(opOfRow(row) == journal.OpRename && row.New == row.Old) {
+	if brings(row) && !(opOfRow(row) == journal.OpRename && row.New == row.Old) {
 		l.file(row.Seq, row.New, row.Path).promised = true
 	}
 	if row.Old != "" && row.Old != row.New && row.Op != journal.OpHold && row.Op != journal.OpPrune && row.Op != journal.OpAdopt && row.Op != journal.OpObserve {

@@ -103,6 +103,7 @@ func (r *Room) listOnce(ctx context.Context, w *world, stages []string) ([]Memor
 	if want(stageArchived) {
 		all = append(all, r.archivedMemories(w)...)
 	}
+	addLinks(w.state, all)
 	slices.SortStableFunc(all, func(a, b Memory) int { return strings.Compare(a.Path, b.Path) })
 	return all, nil
 }
@@ -216,5 +217,9 @@ func (r *Room) Read(ctx context.Context, path string) (Memory, error) {
 	if s.kind == absent {
 		return Memory{}, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
-	return s.memory(path), nil
+	m := s.memory(path)
+	if m.Stage != stageUnaccepted {
+		m.Supersedes = supersedes(w.state, path)
+	}
+	return m, nil
 }

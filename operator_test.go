@@ -198,13 +198,13 @@ func TestOperatorsLife(t *testing.T) {
 			seq = rec.Seq
 		}
 	}
-	if v, err := r.Rollback(ctx, seq, "a.md"); err != nil || v.Outcome != Accepted {
+	if v, err := rolledBack(r, seq, "a.md"); err != nil || v.Outcome != Accepted {
 		t.Fatal(v, err)
 	}
 	if got := read(t, r, "a.md"); got != "One.\n" {
 		t.Errorf("after rollback: %q", got)
 	}
-	if err := r.Archive(ctx, "a.md", "done"); err != nil {
+	if err := archived(r, "a.md"); err != nil {
 		t.Fatal(err)
 	}
 	if got := filesBelow(t, dir, false)["a.md"]; got != "" {
@@ -213,7 +213,7 @@ func TestOperatorsLife(t *testing.T) {
 	if got := paths(listed(t, r, "archived")); !slices.Equal(got, []string{"a.md"}) {
 		t.Errorf("archived: %v", got)
 	}
-	if v, err := r.Restore(ctx, "a.md"); err != nil || v.Outcome != Accepted {
+	if v, err := restored(r, "a.md"); err != nil || v.Outcome != Accepted {
 		t.Fatal(v, err)
 	}
 	if left, err := r.Purge(ctx, "a.md", "private"); err != nil || len(left) != 0 {
@@ -296,7 +296,7 @@ func TestWrongValuesFailClosed(t *testing.T) {
 		t.Errorf("Extract(Turn{}): %v", err)
 	}
 	for _, seq := range []int64{-5, 0, 9999} {
-		if v, err := r.Rollback(ctx, seq, "a.md"); err == nil {
+		if v, err := rolledBack(r, seq, "a.md"); err == nil {
 			t.Errorf("Rollback(%d): %v, want an error", seq, v.Outcome)
 		}
 	}

@@ -3,8 +3,12 @@ package scribe
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/memoryroom/scribe/internal/entry"
+	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
@@ -38,9 +42,12 @@ func (r *Room) prepare(w *world, who author, cs []Candidate) ([]*proposal, error
 			p.was.bytes = p.was.disk // the operator looked at what lies there, and changes that
 		}
 		p.op = opOf(c, p.was)
+		p.links = slices.Concat(supersedes(w.state, p.names[0].shown()), c.Supersedes)
+		slices.Sort(p.links)
+		p.links = slices.Compact(p.links)
 		p.text = textOf(c, p.op, p.was)
-		p.digest = r.digestOf(p.writes(), p.names[0].shown(), p.names[1].shown(), []byte(p.text.whole))
-		p.id = r.keyed("held", p.digest, p.was.diskHash(), p.op, p.text.whole)
+		p.digest = r.digestOf(p.writes(), p.names[0].shown(), p.names[1].shown(), []byte(p.text.base), []byte(p.text.whole))
+		p.id = r.keyed("held", p.digest, p.names[0].shown(), p.names[1].shown(), p.was.diskHash(), p.op, p.text.whole)
 		plan[i] = p
 	}
 	return plan, nil
@@ -57,12 +64,25 @@ func (r *Room) under(w *world, o *pathOutcome, field, name string) (standing, er
 	return s, err
 }
 
-// digestOf identifies what is proposed, whoever proposes it and whenever: that a text
-// be written under a name, or a name be freed. It is keyed, because who can guess a
-// content could confirm the guess.
-func (r *Room) digestOf(writes bool, path, to string, whole []byte) string {
+// digestOf identifies what is proposed, whoever proposes it and whenever: a body in these
+// words, under whatever name; of a change that leaves the body as it was, the labels and
+// the names. It is keyed, because who can guess a content could confirm the guess.
+func (r *Room) digestOf(writes bool, path, to string, base, whole []byte) string {
 	m := metaOf("", whole)
-	return r.keyed("proposal", fmt.Sprint(writes), path, to, m.Description, m.Type, m.Key, m.Body)
+	if words := bodyWords(whole); writes && words != "" && (base == nil || words != bodyWords(base)) {
+		return r.keyed("body", words)
+	}
+	return r.keyed("proposal", fmt.Sprint(writes), path, to, m.Description, m.Type, m.Key, m.Topic, m.Tags, m.VerifyWhen, m.Body)
+}
+
+// bodyWords is a body with its case, width and spacing taken away: what was refused is
+// not to come back with another line break.
+func bodyWords(whole []byte) string {
+	body := whole
+	if e, err := entry.Parse(whole); err == nil {
+		body = e.Body()
+	}
+	return strings.Join(strings.Fields(fold.Key(string(body))), " ")
 }
 
 // heldID is the ID under which the proposal waits, or would; "" before the room exists.

@@ -45,7 +45,7 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	}
 	row := journal.Row{Change: journal.Change{Op: journal.OpPurge, Path: path}, Decision: journal.Decision{By: "operator", Reason: reason}}
 	if s.bytes != nil {
-		row.Digest = r.digestOf(true, path, "", s.bytes)
+		row.Digest = r.digestOf(true, path, "", nil, s.bytes)
 	}
 	rows := []journal.Row{row}
 	var gone []string
@@ -206,7 +206,8 @@ func (r *Room) leftovers(p purge) (gone, parked []string, err error) {
 	}
 	for _, f := range archived {
 		row, at, _ := strings.Cut(f, "/")
-		if seq, err := strconv.ParseInt(row, 10, 64); err == nil && seq <= p.seq && slices.Contains(p.names, at) && state.Archived[at].Retired != seq {
+		seq, err := strconv.ParseInt(row, 10, 64)
+		if _, kept := state.Archived[journal.ArchiveName(at, seq)]; err == nil && seq <= p.seq && slices.Contains(p.names, at) && !kept {
 			gone = append(gone, "archive/"+f)
 		}
 	}

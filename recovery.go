@@ -118,7 +118,7 @@ func (r *Room) cutShort() (cut []journal.Row) {
 // brings reports whether a row brings bytes along, which are its version.
 func brings(row journal.Row) bool {
 	switch opOfRow(row) {
-	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt, journal.OpRestore, journal.OpRollback, journal.OpRename:
+	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt, journal.OpRestore, journal.OpRollback, journal.OpRename, journal.OpArchive, journal.OpLink:
 		return row.New != ""
 	}
 	return false
@@ -189,9 +189,11 @@ func (r *Room) bytesOf(row journal.Row) ([]byte, bool) {
 	if opOfRow(row) == journal.OpRename {
 		at = row.To
 	}
-	data, err := r.disk.LibRead(inTmp(row.Seq, waitingExt), maxMemory)
-	if err == nil && journal.Sum(data) == row.New {
-		return data, true
+	for _, ext := range []string{waitingExt, versionExt} {
+		data, err := r.disk.LibRead(inTmp(row.Seq, ext), maxMemory)
+		if err == nil && journal.Sum(data) == row.New {
+			return data, true
+		}
 	}
 	p, err := relpath.Parse(at)
 	if err != nil || at == indexName {
@@ -261,6 +263,12 @@ func lastWord(state *journal.State, row journal.Row) bool {
 	switch opOfRow(row) {
 	case journal.OpArchive:
 		return state.Tombs[row.Path].Freed == row.Seq
+	case journal.OpLink:
+		return state.Archived[journal.ArchiveName(row.Path, row.Ref)].Seq == row.Seq
+	case journal.OpRollback:
+		if row.New == "" {
+			return state.Tombs[row.Path].Freed == row.Seq
+		}
 	case journal.OpRename:
 		_, ok := state.Accepted[row.To]
 		return ok && state.Tombs[row.Path].Freed == row.Seq
@@ -275,8 +283,12 @@ func (r *Room) rollForward(row journal.Row) error {
 		return nil
 	}
 	switch opOfRow(row) {
-	case journal.OpAdopt:
+	case journal.OpAdopt, journal.OpLink:
 		return nil // it moved nothing
+	case journal.OpRollback:
+		if row.New == "" {
+			return r.finishTaking(row, source, false)
+		}
 	case journal.OpArchive:
 		return r.finishTaking(row, source, true)
 	case journal.OpRename:
@@ -326,9 +338,9 @@ func (r *Room) finishTaking(row journal.Row, p relpath.Path, archive bool) error
 		return ignoreChanged(r.takeAway(p, disk, row.Seq, archive))
 	}
 	r.mu.Lock()
-	kept, ok := r.ledger.state.Archived[row.Path]
+	kept, ok := r.ledger.state.Archived[journal.ArchiveName(row.Path, row.Seq)]
 	r.mu.Unlock()
-	if !archive || !ok || kept.Retired != row.Seq {
+	if !archive || !ok {
 		return nil
 	}
 	data, err := r.version(kept.Seq, kept.Hash) // it went or was saved again, and its copy in the archive did not come
@@ -421,7 +433,7 @@ func (r *Room) tidy(ctx context.Context) error {
 	for _, name := range archived {
 		row, path, _ := strings.Cut(name, "/")
 		seq, err := strconv.ParseInt(row, 10, 64)
-		if err != nil || seq <= w.state.Epoch || w.state.Archived[path].Retired == seq {
+		if _, kept := w.state.Archived[journal.ArchiveName(path, seq)]; err != nil || seq <= w.state.Epoch || kept {
 			continue // retired, or retired elsewhere: then it is not ours to judge
 		}
 		if err := r.disk.LibRemove("archive/" + name); err != nil { // it came back, or never went

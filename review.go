@@ -19,6 +19,7 @@ import (
 type Resolution struct {
 	ID, Hash   string   // of the pending Memory as it was listed
 	Approve    bool     // false: refused, and remembered, so that it can not come back
+	Withdraw   bool     // with Approve false: given up and not remembered; it may be proposed again
 	Trust      Trust    // what the approved memory is worth; zero: what the candidate had
 	Supersedes []string // paths that it takes the place of: they go to the archive
 	By, Reason string   // for the audit
@@ -40,6 +41,7 @@ type heldHeader struct {
 	Source   string    `json:"source,omitempty"`
 	Time     time.Time `json:"time"`
 	Composed bool      `json:"composed,omitempty"`
+	Retired  int64     `json:"retired,omitempty"` // a restore: the row that retired it
 	Findings []Finding `json:"findings"`
 }
 
@@ -57,7 +59,7 @@ func (r *Room) hold(b *batch, p *proposal, w *world, row journal.Row, v *Verdict
 		v.Memory.Hash = held.Hash
 		return
 	}
-	h := heldHeader{ID: id, Op: p.op, Path: p.path().String(), Trust: p.trust.String(), Source: row.Source, Time: w.now, Composed: p.text.composed, Findings: p.findings}
+	h := heldHeader{ID: id, Op: p.op, Path: p.path().String(), Trust: p.trust.String(), Source: row.Source, Time: w.now, Composed: p.text.composed, Retired: p.retired, Findings: p.findings}
 	if p.op == journal.OpRename {
 		h.To = p.target().String()
 	}
@@ -117,12 +119,14 @@ func (r *Room) pendingMemories(w *world) ([]Memory, error) {
 
 func (r *Room) archivedMemories(w *world) []Memory {
 	var all []Memory
-	for _, a := range journal.Sorted(w.state.Archived) {
+	for name, a := range journal.Sorted(w.state.Archived) {
 		m := Memory{Path: a.Path, Stage: stageArchived, Trust: parseTrust(a.Trust), Modified: a.Time, Hash: a.Hash, Key: a.Key}
 		if data, err := r.version(a.Seq, a.Hash); err == nil {
-			text := describe(a.Path, stageArchived, data)
-			m.Description, m.Type, m.Text = text.Description, text.Type, text.Text
+			stage, trust, at := m.Stage, m.Trust, m.Modified
+			m = describe(a.Path, stage, data)
+			m.Trust, m.Modified = trust, at
 		}
+		m.ID, m.Category, m.SupersededBy = name, a.Category, linked(w.state, a.SupersededBy)
 		all = append(all, m)
 	}
 	return all
@@ -134,7 +138,8 @@ func (r *Room) archivedMemories(w *world) []Memory {
 // candidate whose Hash is not what waits, or whose base has changed, is ErrStale.
 // The candidates of a plan are approved in one call, and all or none are stored.
 //
-// A refusal is remembered: the same proposal is rejected from then on.
+// A refusal is remembered: the same text is rejected from then on, under whatever name,
+// until the operator writes it by hand. A withdrawal is not.
 //
 // Each decision, or plan of them, is a change of its own: an error ends the call with
 // the verdicts so far. ctx is asked once, before the first.
@@ -145,6 +150,9 @@ func (r *Room) Resolve(ctx context.Context, rs ...Resolution) ([]Verdict, error)
 		}
 		if res.By == byWriter {
 			return nil, fmt.Errorf("resolve: By is %q, which names a model's own changes; name who decided", byWriter)
+		}
+		if res.Approve && res.Withdraw {
+			return nil, fmt.Errorf("resolve: %.40q is to be approved and withdrawn", res.ID)
 		}
 	}
 	unlock, err := r.lock(ctx)
@@ -207,7 +215,11 @@ func (r *Room) resolve(ctx context.Context, w *world, rs []Resolution, group []i
 		verdicts[k] = v
 		worst = min(worst, v.Outcome)
 	}
-	refusal := !rs[group[0]].Approve && verdicts[0].Findings[0].Rule == "review.refused"
+	rule := ""
+	if len(verdicts[0].Findings) > 0 {
+		rule = verdicts[0].Findings[0].Rule
+	}
+	refusal := !rs[group[0]].Approve && (rule == "review.refused" || rule == "review.withdrawn")
 	if worst != Accepted && !refusal {
 		for k := range verdicts {
 			if verdicts[k].Outcome > worst {
@@ -243,6 +255,10 @@ func (r *Room) decide(b *batch, w *world, res Resolution, members int) (Verdict,
 	memory := Memory{Path: held.Path, ID: res.ID, Hash: held.Hash, Stage: stagePending}
 	if !res.Approve {
 		b.gone = append(b.gone, pendingName(res.ID))
+		if res.Withdraw {
+			b.note(journal.Row{Change: journal.Change{Op: journal.OpWithdraw, Path: held.Path}, Decision: decision})
+			return verdict(memory, refuse("review.withdrawn", Rejected, "", "the operator gave it up", "it may be proposed again")), nil
+		}
 		b.note(journal.Row{Change: journal.Change{Op: journal.OpRefuse, Path: held.Path}, Decision: decision})
 		return verdict(memory, refuse("review.refused", Rejected, "", "the operator refused it", "do not propose it again")), nil
 	}
@@ -259,7 +275,11 @@ func (r *Room) decide(b *batch, w *world, res Resolution, members int) (Verdict,
 	if err != nil {
 		return verdict(memory, refuse("stale.pending", Rejected, "id", "the held candidate is missing or was changed", "refuse it; it can be proposed again")), nil
 	}
-	return r.approve(b, w, res, decision, h, whole)
+	plan := held.Plan
+	if plan == "" && len(res.Supersedes) > 0 {
+		plan = r.planID(w, held.Path)
+	}
+	return r.approve(b, w, res, plan, decision, h, whole)
 }
 
 func verdict(m Memory, f Finding) Verdict {
@@ -267,8 +287,8 @@ func verdict(m Memory, f Finding) Verdict {
 }
 
 // approve judges a held candidate again and adds it to the batch, overriding what was
-// shown and nothing else.
-func (r *Room) approve(b *batch, w *world, res Resolution, d journal.Decision, h heldHeader, whole string) (Verdict, error) {
+// shown and nothing else. plan marks what has to be rolled back with it.
+func (r *Room) approve(b *batch, w *world, res Resolution, plan string, d journal.Decision, h heldHeader, whole string) (Verdict, error) {
 	who := author{ceiling: parseTrust(h.Trust)}
 	cand := Candidate{Path: h.Path, To: h.To, Remove: h.Op == journal.OpArchive, Base: h.Candidate, Supersedes: res.Supersedes}
 	if h.Op != journal.OpRename && h.Op != journal.OpArchive {
@@ -279,7 +299,11 @@ func (r *Room) approve(b *batch, w *world, res Resolution, d journal.Decision, h
 		return Verdict{}, err
 	}
 	p := ps[0]
-	p.op, p.text.whole, p.text.composed = h.Op, whole, h.Composed
+	if p.text.whole, p.text.composed = whole, h.Composed; h.Op != journal.OpRestore {
+		p.op = h.Op
+	} else {
+		p.text.base = whole // it comes back: the library's keys in it are the library's own
+	}
 	p.text.lo, p.text.hi = 0, len(whole)
 	judge(p, w, "candidate", "review")
 	if p.was.diskHash() != h.Base {
@@ -316,21 +340,38 @@ func (r *Room) approve(b *batch, w *world, res Resolution, d journal.Decision, h
 		v.Notices = append(v.Notices, shownNotice(p.trust)...)
 	}
 	b.gone = append(b.gone, pendingName(res.ID))
+	row := journal.Row{Change: journal.Change{Source: h.Source}, Decision: d, Group: journal.Group{Plan: plan}}
+	if a, kept := w.state.Archived[journal.ArchiveName(h.Path, h.Retired)]; kept && h.Op == journal.OpRestore {
+		row.Ref = a.Retired
+		b.gone = append(b.gone, archiveName(a.Retired, a.Path))
+	}
 	at := len(b.rows)
-	r.store(b, p, w, journal.Row{Change: journal.Change{Source: h.Source}, Decision: d}, &v)
+	if err := r.store(b, p, w, row, &v); err != nil {
+		return Verdict{}, err
+	}
 	b.rows[at].Op = journal.OpApprove
-	return v, r.supersede(b, w, res.Supersedes, p.target().String(), d.By)
+	over, err := r.supersede(b, w, res.Supersedes, p.target().String(), row)
+	if err != nil || over.Outcome != Accepted {
+		return over, err
+	}
+	return v, nil
 }
 
-// supersede archives what a stored memory takes the place of.
-func (r *Room) supersede(b *batch, w *world, old []string, by, who string) error {
+// supersede archives what a stored memory takes the place of, as one plan with it. The
+// verdict is the first that is not accepted.
+func (r *Room) supersede(b *batch, w *world, old []string, by string, stored journal.Row) (Verdict, error) {
 	for i, path := range old {
 		if slices.Contains(old[:i], path) {
 			continue
 		}
-		if err := r.retire(b, w, path, journal.Decision{By: who, Reason: "superseded by " + by}); err != nil {
-			return err
+		v, err := r.retire(b, w, path, journal.Row{
+			Change:   journal.Change{Link: by, Category: categorySuperseded},
+			Decision: journal.Decision{By: stored.By, Reason: "superseded"},
+			Group:    journal.Group{Plan: stored.Plan},
+		})
+		if err != nil || v.Outcome != Accepted {
+			return v, err
 		}
 	}
-	return nil
+	return Verdict{Outcome: Accepted}, nil
 }

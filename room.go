@@ -35,7 +35,7 @@ type Memory struct {
 	Tags        []string
 	VerifyWhen  string // from the frontmatter: when it is to be checked again; see Room.Due
 	Stage       string // see above
-	ID          string // pending: for Resolve. Archived, where an older one has the path: for Restore
+	ID          string // pending: for Resolve; archived: for Restore
 
 	Supersedes   []string // paths of the archived memories that it took the place of
 	SupersededBy string   // archived only: path of the memory that took its place

@@ -201,3 +201,30 @@ func TestReadRefusesNames(t *testing.T) {
 		t.Errorf("reading what is not there gives %v, want fs.ErrNotExist", err)
 	}
 }
+
+// archived retires one memory; the error says why it could not.
+func archived(r *Room, path string) error {
+	vs, err := r.Archive(context.Background(), "", "", path)
+	if err != nil {
+		return err
+	}
+	return vs[0].Err()
+}
+
+// restored brings one memory back from the archive.
+func restored(r *Room, path string) (Verdict, error) {
+	vs, err := r.Restore(context.Background(), path)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return vs[0], nil
+}
+
+// rolledBack sets one path back, and what goes with it.
+func rolledBack(r *Room, seq int64, path string) (Verdict, error) {
+	vs, err := r.Rollback(context.Background(), seq, path)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return vs[0], nil
+}

@@ -112,7 +112,7 @@ func TestSealedJournal(t *testing.T) {
 			t.Errorf("%s: check: %v, %v", name, fs, err)
 		}
 	}
-	if v, err := r.Rollback(ctx, 2, "a.md"); err != nil || v.Outcome != Accepted || read(t, early, "a.md") != "0" {
+	if v, err := rolledBack(r, 2, "a.md"); err != nil || v.Outcome != Accepted || read(t, early, "a.md") != "0" {
 		t.Errorf("rollback to a sealed row: %v, %v, then %q", v.Findings, err, read(t, early, "a.md"))
 	}
 }

@@ -257,7 +257,6 @@ func TestRowA57_ToolForExplicitAsks(t *testing.T) {
 // TestRowC22_BaselineThenChanges: without a snapshot the first delta is the baseline, then
 // come changes, and nothing where nothing changed.
 func TestRowC22_BaselineThenChanges(t *testing.T) {
-	ctx := context.Background()
 	r, _ := newRoom(t, nil)
 	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
 	store(t, r, UserObserved, Candidate{Path: "b.md", Text: "B.\n"})
@@ -270,7 +269,7 @@ func TestRowC22_BaselineThenChanges(t *testing.T) {
 	wantChanges(t, deltaOf(t, s))
 	store(t, r, Operator, Candidate{Path: "c.md", Text: "C.\n"})
 	edited(t, r, "b.md", "B.", "B again.")
-	if err := r.Archive(ctx, "a.md", ""); err != nil {
+	if err := archived(r, "a.md"); err != nil {
 		t.Fatal(err)
 	}
 	got := deltaOf(t, s)
@@ -309,11 +308,11 @@ func TestRowC24_HashPerEntry(t *testing.T) {
 	}
 	edited(t, r, "a.md", "B.", "A.")
 	wantChanges(t, deltaOf(t, s))
-	if err := r.Archive(ctx, "a.md", ""); err != nil {
+	if err := archived(r, "a.md"); err != nil {
 		t.Fatal(err)
 	}
 	wantChanges(t, deltaOf(t, s), "removed a.md")
-	if v, err := r.Restore(ctx, "a.md"); err != nil || v.Outcome != Accepted {
+	if v, err := restored(r, "a.md"); err != nil || v.Outcome != Accepted {
 		t.Fatal(v, err)
 	}
 	wantChanges(t, deltaOf(t, s))
@@ -576,7 +575,7 @@ func TestReports(t *testing.T) {
 		r, _ := newRoom(t, nil)
 		store(t, r, Operator, Candidate{Path: "k.md", Text: "Use port 9.\n"})
 		s := begun(t, r)
-		if err := r.Archive(ctx, "k.md", ""); err != nil {
+		if err := archived(r, "k.md"); err != nil {
 			t.Fatal(err)
 		}
 		got := deltaOf(t, s)

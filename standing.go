@@ -120,7 +120,7 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 		s.kind, s.disk, s.bytes = active, again, again
 		return s, nil
 	}
-	if r.waived(waiveUnaccepted) && len(secretsIn(string(disk), r.opts.Allow)) == 0 {
+	if r.waived(waiveUnaccepted) && len(secretsIn(string(disk), r.opts.Allow)) == 0 && keyOwner(state, metaOf(p.String(), disk).Key, func(path string) bool { return path == p.String() }) == "" {
 		s.kind, s.bytes, s.waived = active, disk, true
 		s.acc.Hash, s.acc.Trust = journal.Sum(disk), min(parseTrust(acc.Trust), UserObserved).String()
 		return s, nil

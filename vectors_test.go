@@ -238,7 +238,7 @@ func (v *vector) prepare(t *testing.T) (*Room, *world, *proposal) {
 			v.cand.Base = m.Hash
 		}
 		if v.retired {
-			if err := r.Archive(ctx, path, "out of date"); err != nil {
+			if err := archived(r, path); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
-	"github.com/memoryroom/scribe/internal/relpath"
 )
 
 // Record is one row of the audit journal. It carries no content.
@@ -181,28 +180,6 @@ func (r *Room) Verify(ctx context.Context, head string) error {
 		return tampered(fmt.Errorf("it ends at row %d, before row %d", end, want.Seq))
 	}
 	return tampered(fmt.Errorf("row %d is not the row that it was", want.Seq))
-}
-
-// Rollback puts a memory back as it was once row seq of the journal was carried
-// out: those bytes, that trust. It is a change like any other and can be rolled
-// back. It fails with fs.ErrNotExist when nothing stood there then, and is rejected
-// where the path, secret or hidden-text stage would refuse the bytes today.
-func (r *Room) Rollback(ctx context.Context, seq int64, path string) (Verdict, error) {
-	if err := r.writable(); err != nil {
-		return Verdict{}, err
-	}
-	if _, err := relpath.Parse(path); err != nil {
-		return Verdict{}, err
-	}
-	then, err := r.stateAt(ctx, seq)
-	if err != nil {
-		return Verdict{}, fmt.Errorf("rollback: %w", err)
-	}
-	acc, ok := then.Accepted[path]
-	if !ok {
-		return Verdict{}, &fs.PathError{Op: "rollback", Path: path, Err: fs.ErrNotExist}
-	}
-	return r.putBack(ctx, journal.OpRollback, path, acc, fmt.Sprintf("as of row %d", seq))
 }
 
 // acceptedPaths lists the accepted memories by path. The index is not one.

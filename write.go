@@ -121,10 +121,14 @@ func (r *Room) commitAll(ctx context.Context, bs []*batch) error {
 	}
 	r.unstage(c)
 	for _, b := range c.bs {
+		if b.err != nil || b.lost {
+			continue
+		}
 		for _, name := range b.gone {
-			if b.err == nil && !b.lost {
-				_ = r.disk.LibRemove(name) // superfluous already; the next Open removes it
-			}
+			_ = r.disk.LibRemove(name) // superfluous already; the next Open removes it
+		}
+		for _, f := range b.copies {
+			_ = r.disk.LibReplace(f.name, f.data) // for people: Restore reads the version
 		}
 	}
 	r.indexRest(c)
@@ -469,6 +473,9 @@ func (r *Room) takeBack(b *batch, failed int) {
 	if err := r.abort(b); err != nil {
 		b.err, b.lost = errors.Join(b.err, err), false
 		return
+	}
+	for _, f := range b.files {
+		_ = r.disk.LibRemove(f.name) // nothing waits
 	}
 	for i := failed - 1; i >= 0; i-- {
 		m, tmp := b.moves[i], fmt.Sprintf("%s%d.undo", tmpDir, i)

@@ -25,7 +25,7 @@
 //	op       one of the Op constants
 //	format   format rows: the version of this format
 //	path     the memory's relative path, as judged
-//	to       rename, restore, archive: where it goes (see the table of ops)
+//	to       rename, restore: where it goes (see the table of ops)
 //	old      hex SHA-256 of the bytes that were there
 //	new      hex SHA-256 of the bytes that are there now; hold: of the pending file
 //	trust    name of the trust that the bytes were stored with
@@ -34,7 +34,7 @@
 //	link     archive, link: the path of the memory that takes its place
 //	category archive, link: why it was retired, in a word
 //	act      hold, approve: the operation that waits, or that is carried out
-//	ref      abort, rollback, restore, prune: the seq of the row that is meant
+//	ref      abort, rollback, restore, link, prune: the seq of the row that is meant
 //	by       who acted
 //	reason   why, in the words of whoever acted
 //	rules    rule identifiers: flags of an accepted memory, reasons of a refusal
@@ -73,21 +73,21 @@
 //	adopt     new at path, approved by the operator  same
 //	rollback  new at path; without new: path freed   a tomb, or its removal; what was retired
 //	                                                 from path after row ref leaves the archive
-//	restore   new at to (or path)                    archive entry path goes, or with ref the
-//	                                                 one that row ref made
-//	rename    those of path move to to               a tomb at path; links to path lead to to
+//	restore   new at to (or path)                    the archive entry goes that row ref made
+//	                                                 of path, or the last one
+//	rename    those of path move to to               a tomb at path
 //	remove    path freed                             a tomb at path
-//	archive   path freed                             a tomb; archive entry to (or path), with
-//	                                                 its link and category
-//	link      -                                      archive entry path: its link is what the
-//	                                                 row says, its category and bytes too
-//	                                                 where the row has them
+//	archive   path freed                             a tomb; an archive entry of path, with
+//	                                                 its category and, where link stands,
+//	                                                 that as what supersedes it
+//	link      -                                      of the archive entry that row ref made of
+//	                                                 path: without link, its link is cut;
+//	                                                 category and new count where given
 //	observe   without new: path freed (deleted       a tomb. With new: none changes, the
 //	          outside)                               bytes seen are noted as unaccepted
 //	purge     path freed, its archive entries go     its candidates go, its tomb keeps no
-//	                                                 hash, digest is refused, links to path
-//	                                                 are cut. With id: only that candidate
-//	                                                 goes, digest is refused
+//	                                                 hash, digest is refused. With id: only
+//	                                                 that candidate goes, digest is refused
 //	approve   what act does, approved                candidate id goes, digest is cleared
 //	abort     what row ref did is undone             everything else it did, too
 //	anchor    all acceptance ends, archived too      candidates and observations end (their
@@ -99,6 +99,10 @@
 //	waive    -                                      key is waived for reason, or without
 //	                                                 one no more
 //	format, reject, prune, open: nothing. They are history only.
+//
+// A link leads to a memory, and goes where that goes: to its new name, into the archive
+// and back. When the memory is removed, purged, deleted outside or rolled back to
+// nothing, the links to it are cut.
 //
 // A row that accepts bytes also ends what was noted as seen outside at that path,
 // and clears its digest from the refused ones when it carries one.

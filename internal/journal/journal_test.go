@@ -62,7 +62,7 @@ func sample() []Row {
 		row(OpReject, func(r *Row) { r.Path, r.Rules = `"..\u200b"`, []string{"path.dot-dot"} }),
 		row(OpRename, at("a.md"), to("d.md")),
 		row(OpArchive, at("d.md"), to("d.1.md")),
-		row(OpRestore, at("d.1.md"), to("d.md"), now("a4")),
+		row(OpRestore, at("d.md"), now("a4"), ref(14)),
 		row(OpRollback, at("d.md"), was("a4"), now("a1"), ref(3)),
 		row(OpObserve, at("d.md"), was("a1"), now("outside")),
 		row(OpAdopt, at("d.md"), now("outside"), trust("operator")),
@@ -73,7 +73,7 @@ func sample() []Row {
 		row(OpWaive, func(r *Row) { r.Rules, r.Reason = []string{"outside-changes"}, "single user" }),
 		row(OpAdd, at("e.md"), now("e1")),
 		row(OpArchive, at("e.md"), was("e1"), now("e2"), func(r *Row) { r.Link, r.Category = "f.md", "superseded" }),
-		row(OpLink, at("e.md"), now("e3"), func(r *Row) { r.Link = "g.md" }),
+		row(OpLink, at("e.md"), now("e3"), ref(25), func(r *Row) { r.Link = "f.md" }),
 		row(OpOpen),
 	}
 }

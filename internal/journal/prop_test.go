@@ -53,7 +53,7 @@ func drawRow(t *rapid.T, seq int64) Row {
 	}
 	if r.Op == OpAbort {
 		r.Ref = max(1, seq-rapid.Int64Range(1, 6).Draw(t, "back"))
-	} else if seq > 1 && rapid.Bool().Draw(t, "ref") || r.Op == OpPrune {
+	} else if seq > 1 && rapid.Bool().Draw(t, "ref") || r.Op == OpPrune || r.Op == OpLink {
 		r.Ref = rapid.Int64Range(1, seq-1).Draw(t, "ref")
 	}
 	if rapid.Bool().Draw(t, "grouped") {
@@ -248,6 +248,11 @@ func invariants(t *rapid.T, s *State, rows []Row) {
 	for name, a := range s.Archived {
 		if r := rows[a.Seq-1]; r.New != a.Hash || a.Retired <= s.Epoch {
 			t.Fatalf("archived %s: row %d did not put %.6s", name, a.Seq, a.Hash)
+		}
+		// No link dangles, and none leads back: what it leads to stands, or went later.
+		_, stands := s.Accepted[a.SupersededBy]
+		if by := s.Archived[a.SupersededBy]; a.SupersededBy != "" && !stands && by.Retired <= a.Retired {
+			t.Fatalf("archived %s: superseded by %q, retired by row %d", name, a.SupersededBy, by.Retired)
 		}
 	}
 	for path, tomb := range s.Tombs {

@@ -145,8 +145,10 @@ func needs(op string) (fields int, known bool) {
 		return needFormat, true
 	case OpAdd, OpReplace, OpEdit, OpAdopt, OpRestore:
 		return needPath | needNew, true
-	case OpRemove, OpArchive, OpLink, OpRollback, OpObserve:
+	case OpRemove, OpArchive, OpRollback, OpObserve:
 		return needPath, true
+	case OpLink:
+		return needPath | needRef, true
 	case OpRename:
 		return needPath | needTo, true
 	case OpHold:

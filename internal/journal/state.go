@@ -4,6 +4,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -33,8 +34,10 @@ type Archived struct {
 	Retired  int64  // the row that retired it
 	Category string // why
 
-	// SupersededBy is the path of the memory that took its place; "" for none. It is the
-	// one record of the link: what a memory supersedes is read from here too.
+	// SupersededBy is what took its place: a path in Accepted, a name in Archived of what
+	// was retired later, or "" for nothing. It is the one record of the link: what a
+	// memory supersedes is read from here too. The link follows that memory into the
+	// archive, back, and under new names; when that one goes otherwise, the link goes.
 	SupersededBy string
 }
 
@@ -71,7 +74,7 @@ type State struct {
 	Seq      int64               // last row applied
 	Epoch    int64               // last anchor row: acceptance before it does not count; 0 before any
 	Accepted map[string]Accepted // by path
-	Archived map[string]Archived // by name in the archive
+	Archived map[string]Archived // by ArchiveName
 	Tombs    map[string]Tomb     // by path; never one that is in Accepted
 	Pending  map[string]Held     // by ID
 	Refused  map[string]int64    // by digest: the row of the operator's refusal, or purge
@@ -159,27 +162,18 @@ func (s *State) effect(t *step, r *Row) {
 	case OpAdd, OpReplace, OpEdit, OpAdopt:
 		s.accept(t, r, r.Path)
 	case OpRollback:
-		for name, a := range Sorted(s.Archived) {
-			if r.Ref > 0 && a.Path == r.Path && a.Retired > r.Ref {
-				drop(s.Archived, &t.archived, name)
-			}
-		}
-		if r.New == "" {
-			s.free(t, r)
-			return
-		}
-		s.accept(t, r, r.Path)
+		s.rollback(t, r)
 	case OpRestore:
-		name := r.Path
-		if r.Ref > 0 {
-			name, _ = s.Retired(r.Ref)
-		}
+		name, _, _ := s.retired(r)
 		drop(s.Archived, &t.archived, name)
 		s.accept(t, r, target(r))
+		s.point(t, name, target(r))
 	case OpRename:
 		s.rename(t, r)
 	case OpRemove:
-		s.free(t, r)
+		if _, ok := s.free(t, r); ok {
+			s.point(t, r.Path, "")
+		}
 	case OpArchive:
 		s.retire(t, r)
 	case OpLink:
@@ -225,7 +219,7 @@ func origin(r *Row) Origin {
 	return Origin{Seq: r.Seq, Time: r.Time, By: r.By, Trust: r.Trust, Source: r.Source}
 }
 
-// target is where a restore or an archive puts the bytes.
+// target is where a restore puts the bytes.
 func target(r *Row) string {
 	if r.To != "" {
 		return r.To
@@ -283,44 +277,76 @@ func (s *State) retire(t *step, r *Row) {
 	if !ok {
 		return
 	}
-	set(&s.Archived, &t.archived, target(r), Archived{
-		Accepted: moved(a, r), Path: r.Path, Retired: r.Seq, Category: r.Category, SupersededBy: r.Link,
+	name := ArchiveName(r.Path, r.Seq)
+	s.point(t, r.Path, name)
+	by := r.Link
+	if _, stands := s.Accepted[by]; !stands {
+		by = "" // a link leads to what stands when it is made, so no circle can come of it
+	}
+	set(&s.Archived, &t.archived, name, Archived{
+		Accepted: moved(a, r), Path: r.Path, Retired: r.Seq, Category: r.Category, SupersededBy: by,
 	})
 }
 
-// link changes what is said of an archived memory.
+// ArchiveName is the name in [State.Archived] of what row seq retired from path. No path
+// has a colon, and no two rows a number.
+func ArchiveName(path string, seq int64) string {
+	return path + ":" + strconv.FormatInt(seq, 10)
+}
+
+// ArchivedAt finds an archived memory by its name in the archive, or by its path: then
+// the one that was retired last.
+func (s *State) ArchivedAt(at string) (name string, last Archived, ok bool) {
+	if a, there := s.Archived[at]; there {
+		return at, a, true
+	}
+	for n, a := range s.Archived {
+		if a.Path == at && a.Retired > last.Retired {
+			name, last, ok = n, a, true
+		}
+	}
+	return name, last, ok
+}
+
+// retired finds what a row about an archived memory means: the entry of the retirement
+// that it refers to, or the last one of its path.
+func (s *State) retired(r *Row) (name string, a Archived, ok bool) {
+	if r.Ref == 0 {
+		return s.ArchivedAt(r.Path)
+	}
+	name = ArchiveName(r.Path, r.Ref)
+	a, ok = s.Archived[name]
+	return name, a, ok
+}
+
+// link cuts the link of an archived memory, or keeps it, and takes in what else the row
+// says. It turns no link to another memory.
 func (s *State) link(t *step, r *Row) {
-	a, ok := s.Archived[r.Path]
+	name, a, ok := s.retired(r)
 	if !ok {
 		return
 	}
-	if a.SupersededBy = r.Link; r.Category != "" {
+	if r.Link == "" {
+		a.SupersededBy = ""
+	}
+	if r.Category != "" {
 		a.Category = r.Category
 	}
 	if r.New != "" && r.New != a.Hash {
 		a.Hash, a.Seq = r.New, r.Seq
 	}
-	set(&s.Archived, &t.archived, r.Path, a)
+	set(&s.Archived, &t.archived, name, a)
 }
 
-// point makes the links to a path lead to another one, or cuts them ("").
+// point makes the links to one name lead to another, or cuts them (""): what they lead
+// to goes there.
 func (s *State) point(t *step, from, to string) {
 	for name, a := range Sorted(s.Archived) {
-		if a.SupersededBy == from {
+		if a.SupersededBy == from && from != to {
 			a.SupersededBy = to
 			set(&s.Archived, &t.archived, name, a)
 		}
 	}
-}
-
-// Retired finds the archived memory that the row of that number retired.
-func (s *State) Retired(seq int64) (name string, a Archived) {
-	for name, a := range s.Archived {
-		if a.Retired == seq {
-			return name, a
-		}
-	}
-	return "", Archived{}
 }
 
 // moved is a with what the row names of it. Bytes keep the row that put them
@@ -345,11 +371,35 @@ func moved(a Accepted, r *Row) Accepted {
 	return a
 }
 
+// rollback sets a path back. What was retired from there after row Ref never was.
+func (s *State) rollback(t *step, r *Row) {
+	if r.New == "" {
+		if _, ok := s.free(t, r); ok {
+			s.point(t, r.Path, "")
+		}
+	} else {
+		s.accept(t, r, r.Path)
+	}
+	for name, a := range Sorted(s.Archived) {
+		if r.Ref == 0 || a.Path != r.Path || a.Retired <= r.Ref {
+			continue
+		}
+		drop(s.Archived, &t.archived, name)
+		to := ""
+		if r.New != "" {
+			to = r.Path
+		}
+		s.point(t, name, to)
+	}
+}
+
 // observe notes what somebody did outside. A deletion takes effect; other bytes wait
 // for the operator, and what was accepted goes on counting.
 func (s *State) observe(t *step, r *Row) {
 	if r.New == "" {
-		s.free(t, r)
+		if _, ok := s.free(t, r); ok {
+			s.point(t, r.Path, "")
+		}
 	}
 	s.see(t, r.Path, r.New)
 }
@@ -371,18 +421,20 @@ func (s *State) purge(t *step, r *Row) {
 		s.decide(t, r.ID)
 		return
 	}
-	s.free(t, r)
+	if _, ok := s.free(t, r); ok {
+		s.point(t, r.Path, "")
+	}
 	for id, path := range Sorted(s.Left) {
 		if path == r.Path {
 			drop(s.Left, &t.left, id)
 		}
 	}
 	for name, a := range Sorted(s.Archived) {
-		if name == r.Path || a.Path == r.Path {
+		if a.Path == r.Path {
 			drop(s.Archived, &t.archived, name)
+			s.point(t, name, "")
 		}
 	}
-	s.point(t, r.Path, "")
 	for id, h := range Sorted(s.Pending) {
 		if h.Path == r.Path || h.To == r.Path {
 			drop(s.Pending, &t.pending, id)

@@ -46,7 +46,7 @@ func brief(s *State) string {
 		if a.SupersededBy != "" || a.Category != "" {
 			link = fmt.Sprintf(" %s>%s", a.Category, a.SupersededBy)
 		}
-		out = append(out, fmt.Sprintf("archive:%s=%s@%d from %s%s", p, name[a.Hash], a.Seq, a.Path, link))
+		out = append(out, fmt.Sprintf("archive:%s=%s@%d%s", p, name[a.Hash], a.Seq, link))
 	}
 	for p, t := range Sorted(s.Tombs) {
 		out = append(out, fmt.Sprintf("tomb:%s=%s@%d by %d", p, name[t.Hash], t.Seq, t.Freed))
@@ -95,22 +95,32 @@ func TestApply(t *testing.T) {
 		{"rename of the same bytes over accepted ones", []Row{row(OpObserve, at("a"), now("1")), row(OpAdd, at("b"), now("1")), row(OpRename, at("a"), to("b"))}, "[b=1@2]"},
 		{"rename of what was deleted", []Row{add, row(OpObserve, at("a")), row(OpAdd, at("b"), now("2")), row(OpRename, at("a"), to("b"))}, "[b=2@3 tomb:a=1@1 by 2]"},
 
-		{"archive", []Row{add, row(OpArchive, at("a"))}, "[archive:a=1@1 from a tomb:a=1@1 by 2]"},
-		{"archive under a name", []Row{add, row(OpArchive, at("a"), to("a.1"), now("m"))}, "[archive:a.1=m@2 from a tomb:a=1@1 by 2]"},
+		{"archive", []Row{add, row(OpArchive, at("a"))}, "[archive:a:2=1@1 tomb:a=1@1 by 2]"},
+		{"archive with other bytes", []Row{add, row(OpArchive, at("a"), now("m"))}, "[archive:a:2=m@2 tomb:a=1@1 by 2]"},
+		{"archive twice", []Row{add, row(OpArchive, at("a")), row(OpAdd, at("a"), now("2")), row(OpArchive, at("a"))}, "[archive:a:2=1@1 archive:a:4=2@3 tomb:a=2@3 by 4]"},
 		{"archive nothing", []Row{row(OpArchive, at("a"))}, "[]"},
 		{"restore", []Row{add, row(OpArchive, at("a")), row(OpRestore, at("a"), now("1"))}, "[a=1@3]"},
-		{"restore elsewhere", []Row{add, row(OpArchive, at("a"), to("a.1")), row(OpRestore, at("a.1"), to("b"), now("1"))}, "[b=1@3 tomb:a=1@1 by 2]"},
-		{"restore by the row that retired", []Row{add, row(OpArchive, at("a")), add, row(OpArchive, at("a"), to("a:4")), row(OpRestore, at("a"), now("1"), ref(4))}, "[a=1@5 archive:a=1@1 from a]"},
-		{"archive with a link", []Row{add, row(OpArchive, at("a"), link("b"))}, "[archive:a=1@1 from a superseded>b tomb:a=1@1 by 2]"},
-		{"link of nothing", []Row{row(OpLink, at("a"), link("b"))}, "[]"},
-		{"link elsewhere", []Row{add, row(OpArchive, at("a"), link("b")), row(OpLink, at("a"), now("2"), link("c"))}, "[archive:a=2@3 from a superseded>c tomb:a=1@1 by 2]"},
-		{"link cut", []Row{add, row(OpArchive, at("a"), link("b")), row(OpLink, at("a"), func(r *Row) { r.Category = "unused" })}, "[archive:a=1@1 from a unused> tomb:a=1@1 by 2]"},
-		{"a link follows a rename", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpRename, at("b"), to("c"))}, "[c=2@2 archive:a=1@1 from a superseded>c tomb:a=1@1 by 3 tomb:b=2@2 by 4]"},
-		{"a purge cuts links", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpPurge, at("b"))}, "[archive:a=1@1 from a superseded> tomb:a=1@1 by 3 tomb:b=-@2 by 4]"},
-		{"rollback over a retirement", []Row{add, row(OpArchive, at("a"), link("b")), row(OpRollback, at("a"), now("1"), ref(1))}, "[a=1@3]"},
-		{"rollback leaves an older retirement", []Row{add, row(OpArchive, at("a")), add, row(OpEdit, at("a"), now("2")), row(OpRollback, at("a"), now("1"), ref(3))}, "[a=1@5 archive:a=1@1 from a]"},
+		{"restore elsewhere", []Row{add, row(OpArchive, at("a")), row(OpRestore, at("a"), to("b"), now("1"))}, "[b=1@3 tomb:a=1@1 by 2]"},
+		{"restore the last one", []Row{add, row(OpArchive, at("a")), row(OpAdd, at("a"), now("2")), row(OpArchive, at("a")), row(OpRestore, at("a"), now("2"))}, "[a=2@5 archive:a:2=1@1]"},
+		{"restore an older one", []Row{add, row(OpArchive, at("a")), row(OpAdd, at("a"), now("2")), row(OpArchive, at("a")), row(OpRestore, at("a"), now("1"), ref(2))}, "[a=1@5 archive:a:4=2@3]"},
+		{"archive with a link", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b"))}, "[b=2@2 archive:a:3=1@1 superseded>b tomb:a=1@1 by 3]"},
+		{"archive with a link to nothing", []Row{add, row(OpArchive, at("a"), link("b"))}, "[archive:a:2=1@1 superseded> tomb:a=1@1 by 2]"},
+		{"archive with a link to itself", []Row{add, row(OpArchive, at("a"), link("a"))}, "[archive:a:2=1@1 superseded> tomb:a=1@1 by 2]"},
+		{"link of nothing", []Row{add, row(OpLink, at("a"), ref(1))}, "[a=1@1]"},
+		{"a link is kept and never turned", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpAdd, at("c"), now("3")), row(OpLink, at("a"), now("m"), link("c"), ref(3))}, "[b=2@2 c=3@4 archive:a:3=m@5 superseded>b tomb:a=1@1 by 3]"},
+		{"a link is cut", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpLink, at("a"), ref(3), func(r *Row) { r.Category = "unused" })}, "[b=2@2 archive:a:3=1@1 unused> tomb:a=1@1 by 3]"},
+		{"a link follows a rename", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpRename, at("b"), to("c"))}, "[c=2@2 archive:a:3=1@1 superseded>c tomb:a=1@1 by 3 tomb:b=2@2 by 4]"},
+		{"a link follows into the archive", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpArchive, at("b")), row(OpAdd, at("b"), now("3"))}, "[b=3@5 archive:a:3=1@1 superseded>b:4 archive:b:4=2@2 tomb:a=1@1 by 3]"},
+		{"and back", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpArchive, at("b")), row(OpRestore, at("b"), now("2"))}, "[b=2@5 archive:a:3=1@1 superseded>b tomb:a=1@1 by 3]"},
+		{"a purge cuts links", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpPurge, at("b"))}, "[archive:a:3=1@1 superseded> tomb:a=1@1 by 3 tomb:b=-@2 by 4]"},
+		{"a purge of the archive cuts links", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpArchive, at("b")), row(OpPurge, at("b"))}, "[archive:a:3=1@1 superseded> tomb:a=1@1 by 3 tomb:b=-@2 by 4]"},
+		{"a deletion outside cuts links", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpObserve, at("b"))}, "[archive:a:3=1@1 superseded> tomb:a=1@1 by 3 tomb:b=2@2 by 4 outside:b=-]"},
+		{"rollback over a retirement", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpRollback, at("a"), now("1"), ref(1))}, "[a=1@4 b=2@2]"},
+		{"rollback leaves an older retirement", []Row{add, row(OpArchive, at("a")), add, row(OpEdit, at("a"), now("2")), row(OpRollback, at("a"), now("1"), ref(3))}, "[a=1@5 archive:a:2=1@1]"},
+		{"rollback to nothing cuts links", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpRollback, at("b"), ref(1))}, "[archive:a:3=1@1 superseded> tomb:a=1@1 by 3 tomb:b=2@2 by 4]"},
+		{"rollback brings back what links lead to", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpArchive, at("b")), row(OpRollback, at("b"), now("2"), ref(3))}, "[b=2@5 archive:a:3=1@1 superseded>b tomb:a=1@1 by 3]"},
 		{"approve a restore", []Row{add, row(OpArchive, at("a")), row(OpHold, at("a"), now("m"), id("p"), act(OpRestore)), row(OpApprove, id("p"), act(OpRestore), at("a"), now("1"), ref(2))}, "[a=1@4!]"},
-		{"abort link", []Row{add, row(OpArchive, at("a"), link("b")), row(OpLink, at("a")), row(OpAbort, ref(3))}, "[archive:a=1@1 from a superseded>b tomb:a=1@1 by 2]"},
+		{"abort link", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpLink, at("a"), ref(3)), row(OpAbort, ref(4))}, "[b=2@2 archive:a:3=1@1 superseded>b tomb:a=1@1 by 3]"},
 		{"rollback", []Row{add, row(OpEdit, at("a"), now("2")), row(OpRollback, at("a"), now("1"), ref(1))}, "[a=1@3]"},
 		{"rollback to nothing", []Row{row(OpOpen), row(OpAdd, at("a"), now("1")), row(OpRollback, at("a"), ref(1))}, "[tomb:a=1@2 by 3]"},
 
@@ -130,7 +140,7 @@ func TestApply(t *testing.T) {
 		{"refuse outside bytes", []Row{row(OpObserve, at("a"), now("2")), row(OpRefuse, at("a"), digest("2"))}, "[refused:2@2 outside:a=2]"},
 		{"approve", []Row{add, held, row(OpApprove, id("p"), act(OpReplace), at("a"), now("2"))}, "[a=2@3!]"},
 		{"approve remove", []Row{add, held, row(OpApprove, id("p"), act(OpRemove), at("a"))}, "[tomb:a=1@1 by 3]"},
-		{"approve archive", []Row{add, held, row(OpApprove, id("p"), act(OpArchive), at("a"))}, "[archive:a=1@1 from a tomb:a=1@1 by 3]"},
+		{"approve archive", []Row{add, held, row(OpApprove, id("p"), act(OpArchive), at("a"))}, "[archive:a:3=1@1 tomb:a=1@1 by 3]"},
 		{"approve rename", []Row{add, held, row(OpApprove, id("p"), act(OpRename), at("a"), to("b"))}, "[b=1@1! tomb:a=1@1 by 3]"},
 		{"approve alone", []Row{add, held, row(OpApprove, id("p"))}, "[a=1@1]"},
 		{"approve clears a refusal", []Row{row(OpRefuse, digest("2")), row(OpApprove, id("x"), digest("2"))}, "[]"},
@@ -138,7 +148,7 @@ func TestApply(t *testing.T) {
 		{"an accepting row clears a refusal", []Row{row(OpRefuse, digest("2")), row(OpAdopt, at("a"), now("2"), digest("2"))}, "[a=2@2!]"},
 
 		{"purge", []Row{add, row(OpPurge, at("a"), digest("1"))}, "[tomb:a=-@1 by 2 refused:1@2]"},
-		{"purge archived", []Row{add, row(OpArchive, at("a"), to("x")), row(OpPurge, at("a"))}, "[tomb:a=-@1 by 2]"},
+		{"purge archived", []Row{add, row(OpArchive, at("a")), row(OpPurge, at("a"))}, "[tomb:a=-@1 by 2]"},
 		{"purge pending", []Row{add, held, row(OpHold, at("b"), to("a"), id("q"), act(OpRename)), row(OpHold, at("c"), id("r"), act(OpRemove)), row(OpPurge, at("a"))}, "[tomb:a=-@1 by 5 held:r remove c@4]"},
 		{"purge of a candidate", []Row{add, held, row(OpPurge, at("a"), id("p"), digest("2"))}, "[a=1@1 refused:2@3]"},
 
@@ -204,7 +214,7 @@ func TestApplyFields(t *testing.T) {
 		4: {Seq: 4, Epoch: 1, Accepted: map[string]Accepted{"b": moved}, Pending: map[string]Held{"p": held}, Tombs: map[string]Tomb{"a": tombA}},
 		5: {
 			Seq: 5, Epoch: 1, Pending: map[string]Held{"p": held}, Tombs: map[string]Tomb{"a": tombA, "b": tombB},
-			Archived: map[string]Archived{"b.1": {Accepted: retired, Path: "b", Retired: 5}},
+			Archived: map[string]Archived{"b:5": {Accepted: retired, Path: "b", Retired: 5}},
 		},
 	} {
 		if diff := cmp.Diff(Replay(rows, seq), &want, sameState); diff != "" {

@@ -1,0 +1,247 @@
+package scribe
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/relpath"
+)
+
+// Rollback puts a memory back as it was once row seq of the journal was carried out:
+// those bytes, that trust; where nothing stood then, the path is freed. What was done
+// together is undone together: a plan, a rename, an approval and what it superseded.
+// The first verdict is that of path, then those of what goes with it, by path.
+//
+// It is a change like any other and can be rolled back. It fails with fs.ErrNotExist
+// when nothing stood there then and nothing stands there now. It is rejected, as a
+// whole, where the path, secret or hidden-text stage would refuse some of the bytes
+// today, or where another memory has the key by now.
+func (r *Room) Rollback(ctx context.Context, seq int64, path string) ([]Verdict, error) {
+	if err := r.writable(); err != nil {
+		return nil, err
+	}
+	if _, err := relpath.Parse(path); err != nil {
+		return nil, err
+	}
+	if seq < 1 {
+		return nil, fmt.Errorf("rollback: row %d: rows are numbered from 1", seq)
+	}
+	unlock, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	w, err := r.world(ctx)
+	if err != nil {
+		return nil, err
+	}
+	back, err := r.since(ctx, seq, path)
+	if err != nil {
+		return nil, err
+	}
+	_, stood := back.then.Accepted[path]
+	if _, stands := w.state.Accepted[path]; !stood && !stands {
+		return nil, &fs.PathError{Op: "rollback", Path: path, Err: fs.ErrNotExist}
+	}
+	var b batch
+	verdicts, err := r.setAllBack(&b, w, back)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Outcome != Accepted }) {
+		for i, v := range verdicts {
+			if v.Outcome == Accepted {
+				verdicts[i] = verdict(Memory{Path: v.Memory.Path}, refuse("plan.rejected", Rejected, "", "what was done together with it can not be undone", "see the reason of that one"))
+			}
+		}
+		return verdicts, nil
+	}
+	if err := r.commit(ctx, w, &b); err != nil {
+		return nil, err
+	}
+	for i := range verdicts {
+		if b.lost {
+			verdicts[i] = verdict(Memory{Path: back.paths[i]}, lostRace())
+		} else {
+			verdicts[i].Notices = append(verdicts[i].Notices, b.indexNotice()...)
+		}
+	}
+	return verdicts, nil
+}
+
+// past is what a rollback goes back to.
+type past struct {
+	seq   int64
+	then  *journal.State
+	paths []string // what goes back: the path that was named, then the others, sorted
+}
+
+// since reads what the room was at a row, and which paths were changed together with path
+// after it.
+func (r *Room) since(ctx context.Context, seq int64, path string) (past, error) {
+	then, err := r.stateAt(ctx, seq)
+	if err != nil {
+		return past{}, fmt.Errorf("rollback: %w", err)
+	}
+	back := past{seq: seq, then: then, paths: []string{path}}
+	var later []journal.Row
+	undone := map[int64]bool{}
+	err = r.eachRow(ctx, func(row journal.Row) bool {
+		switch {
+		case row.Seq <= seq || r.opts.Key != nil && !row.Verified:
+		case row.Op == journal.OpAbort:
+			undone[row.Ref] = true
+		default:
+			later = append(later, row)
+		}
+		return true
+	})
+	if err != nil {
+		return past{}, err
+	}
+	// Rows of one plan, and the two names of a rename, belong together; so do rows that
+	// touch what belongs together.
+	with, plans := map[string]bool{path: true}, map[string]bool{}
+	for grown := true; grown; {
+		grown = false
+		for _, row := range later {
+			if undone[row.Seq] || !moves(row) {
+				continue
+			}
+			renamed := row.To != "" && opOfRow(row) == journal.OpRename
+			if !with[row.Path] && !(renamed && with[row.To]) && !plans[row.Plan] {
+				continue
+			}
+			if row.Plan != "" && !plans[row.Plan] {
+				plans[row.Plan], grown = true, true
+			}
+			grown = grown || !with[row.Path] || renamed && !with[row.To]
+			if with[row.Path] = true; renamed {
+				with[row.To] = true
+			}
+		}
+	}
+	delete(with, path)
+	others := slices.Collect(maps.Keys(with))
+	slices.Sort(others)
+	back.paths = append(back.paths, others...)
+	return back, nil
+}
+
+// moves reports whether a row changed what stands in the room.
+func moves(row journal.Row) bool {
+	switch opOfRow(row) {
+	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpRename, journal.OpArchive, journal.OpRemove, journal.OpRestore, journal.OpAdopt, journal.OpRollback:
+		return true
+	}
+	return false
+}
+
+// setAllBack adds to a batch what a rollback changes.
+func (r *Room) setAllBack(b *batch, w *world, back past) ([]Verdict, error) {
+	d := journal.Decision{By: "operator", Reason: fmt.Sprintf("as of row %d", back.seq), Ref: back.seq}
+	among := func(path string) bool { return slices.Contains(back.paths, path) }
+	plan := ""
+	if len(back.paths) > 1 {
+		plan = r.planID(w, back.paths[0])
+	}
+	gone := map[string]journal.Archived{} // retirements that never were, by their name
+	for name, a := range w.state.Archived {
+		if among(a.Path) && a.Retired > back.seq {
+			gone[name] = a
+		}
+	}
+	var verdicts []Verdict
+	for _, path := range back.paths {
+		acc, stood := back.then.Accepted[path]
+		row := journal.Row{Change: journal.Change{Op: journal.OpRollback, Path: path, Trust: acc.Trust}, Decision: d, Group: journal.Group{Plan: plan}}
+		var v Verdict
+		var err error
+		if stood {
+			v, err = r.setOneBack(b, w, row, acc, gone, among)
+		} else {
+			v, err = r.freePath(b, w, row, gone)
+		}
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, v)
+	}
+	for _, a := range journal.Sorted(gone) {
+		b.gone = append(b.gone, archiveName(a.Retired, a.Path))
+		if _, again := gone[a.SupersededBy]; a.SupersededBy == "" || again || among(a.SupersededBy) {
+			continue
+		}
+		if err := r.forgetIn(b, w, a, journal.Decision{By: "operator"}); err != nil {
+			return nil, err
+		}
+	}
+	return verdicts, nil
+}
+
+// setOneBack puts one memory back, with what its text says of links brought in line.
+func (r *Room) setOneBack(b *batch, w *world, row journal.Row, then journal.Accepted, gone map[string]journal.Archived, among func(string) bool) (Verdict, error) {
+	data, err := r.version(then.Seq, then.Hash) // under the lock: a purge may have come between
+	if err != nil {
+		return Verdict{}, err
+	}
+	var old []string
+	for name, a := range w.state.Archived {
+		_, dropped := gone[name]
+		_, returns := gone[a.SupersededBy]
+		if !dropped && (a.SupersededBy == row.Path || returns && w.state.Archived[a.SupersededBy].Path == row.Path) {
+			old = append(old, a.Path)
+		}
+	}
+	slices.Sort(old)
+	data = mirrorLinks(data, slices.Compact(old), "", true)
+	if now, stands := w.state.Accepted[row.Path]; stands && now.Hash == journal.Sum(data) && now.Trust == then.Trust {
+		if p, err := relpath.Parse(row.Path); err == nil {
+			if s, err := r.standing(w.state, p); err == nil && s.kind == active {
+				return Verdict{Outcome: Accepted, Memory: s.memory(row.Path)}, nil // nothing to do
+			}
+		}
+	}
+	if owner := keyOwner(w.state, metaOf(row.Path, data).Key, among); owner != "" {
+		return verdict(Memory{Path: row.Path}, refuse("conflict.key", Rejected, "path", fmt.Sprintf("its key belongs to %.120q by now", owner), "archive or roll back that memory first")), nil
+	}
+	return r.setBack(b, w, row, data)
+}
+
+// freePath takes away what stands where nothing stood. The versions keep it.
+func (r *Room) freePath(b *batch, w *world, row journal.Row, gone map[string]journal.Archived) (Verdict, error) {
+	v := Verdict{Outcome: Accepted, Memory: Memory{Path: row.Path}}
+	if _, stands := w.state.Accepted[row.Path]; !stands {
+		return v, nil
+	}
+	p, err := relpath.Parse(row.Path)
+	if err != nil {
+		return Verdict{}, err
+	}
+	s, err := r.standing(w.state, p)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if s.kind == changed && len(secretsIn(string(s.disk), r.opts.Allow)) > 0 {
+		return verdict(v.Memory, outsideSecret(row.Path)), nil
+	}
+	b.outside(w.state, row.Path, s)
+	if s.kind == absent {
+		return v, nil // deleted outside; that is on record now
+	}
+	row.Old, row.Trust = journal.Sum(s.disk), ""
+	b.moves = append(b.moves, move{row: b.note(row), path: p, old: s.disk})
+	b.unline(row.Path)
+	for name, a := range journal.Sorted(w.state.Archived) {
+		if _, returns := gone[name]; !returns && a.SupersededBy == row.Path {
+			if err := r.addLink(b, a, supersedes(w.state, name), "", journal.Decision{By: "operator"}); err != nil {
+				return Verdict{}, err
+			}
+		}
+	}
+	return v, nil
+}
