@@ -1,6 +1,11 @@
 package secret
 
-import "hash/crc32"
+import (
+	"bytes"
+	"crypto/sha256"
+	"hash/crc32"
+	"strings"
+)
 
 // A check is a checksum that can be verified offline. A token whose checksum holds
 // is a credential whatever it looks like; one whose checksum fails may still be
@@ -18,8 +23,11 @@ const (
 	// checkCRCHexLE: behind the last "_", the CRC-32 of everything before it,
 	// little-endian (Grafana, pkg/components/satokengen).
 	checkCRCHexLE
-	// checkBech32: BIP-173 over the lower-cased token (age).
+	// checkBech32: BIP-173 over the lower-cased token (age, Nostr).
 	checkBech32
+	// checkBase58: base58check, the first four bytes of SHA-256 twice (BIP-32). Its
+	// alphabet is that of half of all base64, so nothing is found without it.
+	checkBase58
 )
 
 type result uint8
@@ -60,6 +68,8 @@ func (c check) verify(token string) result {
 		return outcome(isHex(token[n-8:], crc>>24|crc>>8&0xff00|crc<<8&0xff0000|crc<<24))
 	case checkBech32:
 		return outcome(bech32(token))
+	case checkBase58:
+		return outcome(base58check(token))
 	}
 	return unknown
 }
@@ -138,6 +148,36 @@ func bech32(s string) bool {
 		step(uint32(v))
 	}
 	return chk == 1
+}
+
+// base58check verifies a number in base 58 whose last four bytes are the checksum of
+// those before. Leading zero bytes ("1") are not expected in a key.
+func base58check(s string) bool {
+	const charset = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+	var b [96]byte // big-endian; its last n bytes are the number
+	n := 0
+	if len(s) > 120 {
+		return false
+	}
+	for i := range len(s) {
+		carry := strings.IndexByte(charset, s[i])
+		if carry < 0 {
+			return false
+		}
+		for j := 1; j <= n || carry > 0; j++ {
+			carry += int(b[len(b)-j]) * 58
+			b[len(b)-j] = byte(carry)
+			carry >>= 8
+			n = max(n, j)
+		}
+	}
+	if n < 5 {
+		return false
+	}
+	key, check := b[len(b)-n:len(b)-4], b[len(b)-4:]
+	once := sha256.Sum256(key)
+	twice := sha256.Sum256(once[:])
+	return bytes.Equal(twice[:4], check)
 }
 
 func lower(c byte) byte {

@@ -20,101 +20,10 @@ func (s *scanner) long(start, end int) {
 			from += at + 1
 		}
 	}
-	if s.issuer(start, end) {
+	if s.wallet(start, end) || s.issuer(start, end) {
 		return
 	}
 	s.decoded(start, end)
-}
-
-// minIssued is the shortest body behind a prefix that nobody has told us about. The
-// identifiers that services print (pi_, msg_, thread_, file-) have 24 or fewer.
-const minIssued = 28
-
-// issuer finds a token of an unknown issuer: a short prefix of one case and a separator in
-// front of at least minIssued letters and digits of all three kinds. The prefixes of
-// digests and of identifiers that services print are excluded.
-func (s *scanner) issuer(start, end int) bool {
-	if s.anchored {
-		return false
-	}
-	start += strings.LastIndexAny(s.text[start:end], "/+") + 1
-	body := end
-	for body > start && class[s.text[body-1]]&isAlnum != 0 {
-		body--
-	}
-	if end-body < minIssued || body == start || end-body > 200 {
-		return false
-	}
-	prefix := s.text[start : body-1]
-	if len(prefix) < 2 || len(prefix) > 24 || class[prefix[0]]&isLetter == 0 || harmless(prefix) {
-		return false
-	}
-	letters := class[prefix[0]]
-	for i := 0; i < len(prefix); i++ {
-		if class[prefix[i]]&(letters|isDigit|isJoin) == 0 {
-			return false
-		}
-	}
-	if end < len(s.text) && strings.IndexByte("+/=.%", s.text[end]) >= 0 && end+1 < len(s.text) && class[s.text[end+1]]&isAlnum != 0 {
-		return false
-	}
-	v := s.text[body:end]
-	sh := shapeOf(v)
-	if sh.upper < 3 || sh.lower < 3 || sh.digit < 3 || sh.best < 24 || placeholder(v) {
-		return false
-	}
-	s.record("secret.prefixed-token", start, end)
-	return true
-}
-
-// harmless reports the prefix of a digest or of an identifier that is not secret.
-func harmless(prefix string) bool {
-	return !parts(prefix, func(w string) bool {
-		switch w {
-		case "sha1", "sha224", "sha256", "sha384", "sha512", "md5", "h1", "blake2", "blake3", "integrity", "hash", "etag", "nonce",
-			"file", "thread", "msg", "asst", "run", "call", "req", "resp", "cs", "evt", "pi", "seti", "price", "in", "txn", "id", "img", "cache", "chunk", "part", "blob", "data",
-			"build", "commit", "rev", "pk", "pub", "phc", "public", "publishable", "cus", "sub", "acct", "ch", "batch", "job", "trace", "span", "session", "node", "chatcmpl", "toolu", "user", "org", "team", "page", "doc", "docs", "v", "fig", "ipfs", "test",
-			"your", "my", "example", "sample", "dummy", "fake":
-			return false
-		}
-		return true
-	})
-}
-
-// prefixed finds a token of an unknown issuer at a word that issuers use in prefixes
-// (sk-, live_, ...), which ends at p.
-func (s *scanner) prefixed(i, p int) (int, bool) {
-	text := s.text
-	start := i
-	for start > 0 && i-start < 24 && class[text[start-1]]&(isAlnum|isJoin) != 0 {
-		start--
-	}
-	if start > 0 && class[text[start-1]]&isAlnum != 0 {
-		return 0, false
-	}
-	for more := 0; more < 3; more++ {
-		q := p
-		for q < len(text) && q-p <= 10 && class[text[q]]&(isLower|isDigit) != 0 {
-			q++
-		}
-		if q == p || q-p > 10 || q >= len(text) || class[text[q]] != isJoin {
-			break
-		}
-		p = q + 1
-	}
-	end := p
-	for end < len(text) && class[text[end]]&isAlnum != 0 {
-		end++
-	}
-	v := text[p:end]
-	if len(v) < 20 || len(v) > 300 || harmless(text[start:p]) || placeholder(v) || vetoed(kindKey, text[start:p]) {
-		return 0, false
-	}
-	sh := shapeOf(v)
-	if sh.hex && (len(v) < 32 || sh.digit < 3 || sh.lower+sh.upper < 3) || !sh.hex && !random(v) {
-		return 0, false
-	}
-	return s.record("secret.prefixed-token", start, end), true
 }
 
 // decoded scans the text behind a base64 or hexadecimal run. The run may be part of a

@@ -1,10 +1,13 @@
 package secret
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"hash/crc32"
+	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -94,11 +97,27 @@ func (c check) sign(token string) string {
 		_, body, _ := strings.Cut(token, "_")
 		body = strings.TrimSuffix(body[:len(body)-8], "_")
 		return token[:n-8] + fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(body)))
+	case checkBase58:
+		return base58(append([]byte{0x04, 0x88, 0xAD, 0xE4}, (token + token)[:74]...)) // the version bytes of xprv
 	case checkCRCHexLE:
 		v := crc32.ChecksumIEEE([]byte(token[:n-9]))
 		return token[:n-8] + fmt.Sprintf("%02x%02x%02x%02x", v&0xff, v>>8&0xff, v>>16&0xff, v>>24)
 	}
 	return token
+}
+
+// base58 writes a key with its checksum (base58check).
+func base58(key []byte) string {
+	once := sha256.Sum256(key)
+	twice := sha256.Sum256(once[:])
+	n, digit := new(big.Int).SetBytes(append(key, twice[:4]...)), new(big.Int)
+	var out []byte
+	for n.Sign() > 0 {
+		n.DivMod(n, big.NewInt(58), digit)
+		out = append(out, "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"[digit.Int64()])
+	}
+	slices.Reverse(out)
+	return string(out)
 }
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

@@ -16,7 +16,7 @@ type format struct {
 	segs         []seg
 	anchor, skip int8 // segment that is looked up, and the byte of it where a word starts
 	check        check
-	tier         uint8 // 2: short prefix, so the body must look random
+	tier         uint8 // 2: short prefix, so the body must look random; 3: shorter still, so more is asked
 }
 
 // A seg is a literal, or min to max bytes of a set.
@@ -341,7 +341,11 @@ func (f *format) accepts(token string) bool {
 	switch f.check.verify(token) {
 	case passed:
 		return true
-	case failed, unknown:
+	case failed:
+		if f.check == checkBase58 {
+			return false
+		}
+	case unknown:
 	}
 	body := token
 	if f.anchor == 0 {
@@ -350,8 +354,11 @@ func (f *format) accepts(token string) bool {
 	if placeholder(body) || oneCase(body) {
 		return false
 	}
-	if f.tier < 2 {
+	switch f.tier {
+	case 1:
 		return true
+	case 3:
+		return random(body)
 	}
 	s := shapeOf(body)
 	return s.changes >= 2 && (s.digit > 0 || s.lower > 0 && s.upper > 0)

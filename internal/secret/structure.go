@@ -407,3 +407,13 @@ func (s *scanner) nearAWS(end int) {
 		p = q
 	}
 }
+
+// wallet finds a private key in Bitcoin's wallet import format: a run of 51 or 52 bytes
+// in base58 whose checksum holds (mainnet "5", "K", "L"; test networks "9", "c").
+func (s *scanner) wallet(start, end int) bool {
+	if n := end - start; n != 51 && n != 52 || strings.IndexByte("5KL9c", s.text[start]) < 0 || !base58check(s.text[start:end]) {
+		return false
+	}
+	s.record("secret.bitcoin-wif", start, end)
+	return true
+}

@@ -12,8 +12,14 @@ var (
 		"loremipsum", "do_not_use", "do-not-use", "secret_key", "api_key", "apikey", "access_token", "my_token", "mytoken", "mypassword", "my_secret", "mysecret", "s3cr3t", "hunter2",
 		"goes_here", "goes-here", "goeshere", "unknown", "undefined", "testtest", "test_token", "test-token",
 	}
-	loneWords = [...]string{"foo", "bar", "baz", "todo", "none", "null", "nil", "true", "false", "test", "fake", "demo", "mock", "abc", "xyz", "token", "secret", "password", "passwd", "key", "here"}
+	loneWords = [...]string{"foo", "bar", "baz", "todo", "none", "null", "nil", "true", "false", "fake", "demo", "mock", "abc", "xyz", "here"}
+	// These also stand in the prefixes of real tokens (key_, secret-live-, sk_test_).
+	kindWords = [...]string{"test", "token", "secret", "password", "passwd", "key"}
 )
+
+// minDrawn is the shortest run of random-looking letters and digits that outweighs a
+// word of kindWords in front of it.
+const minDrawn = 20
 
 // placeholder reports features of a value that somebody made up or blanked.
 func placeholder(v string) bool {
@@ -72,12 +78,23 @@ func containsWord(v string) bool {
 		for end < len(v) && class[v[end]]&isLetter != 0 {
 			end++
 		}
-		for _, w := range loneWords {
-			if end-start == len(w) && equalFold(v[start:end], w) && !inside(v, start, end) {
+		if end > start && !inside(v, start, end) {
+			w := v[start:end]
+			if isOneOf(w, loneWords[:]) || isOneOf(w, kindWords[:]) && shapeOf(v).best < minDrawn {
 				return true
 			}
 		}
 		start = max(end, start+1)
+	}
+	return false
+}
+
+// isOneOf reports a word of the list, in letters of either case.
+func isOneOf(w string, list []string) bool {
+	for _, l := range list {
+		if equalFold(w, l) {
+			return true
+		}
 	}
 	return false
 }

@@ -278,7 +278,7 @@ func writeSets(out *bytes.Buffer, rules []rule) map[string]int {
 }
 
 func writeFormats(out *bytes.Buffer, rules []rule, sets map[string]int) {
-	checks := map[string]string{"-": "checkNone", "crc32-base62": "checkCRCBase62", "crc32-hex": "checkCRCHex", "crc32-hex-le": "checkCRCHexLE", "bech32": "checkBech32"}
+	checks := map[string]string{"-": "checkNone", "crc32-base62": "checkCRCBase62", "crc32-hex": "checkCRCHex", "crc32-hex-le": "checkCRCHexLE", "bech32": "checkBech32", "base58": "checkBase58"}
 	out.WriteString("// formats holds one row of formats.tsv each.\nvar formats = [...]format{\n")
 	for _, r := range rules {
 		check, ok := checks[r.check]
