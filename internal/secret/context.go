@@ -98,3 +98,47 @@ func cellAt(line string, column int) (int, bool) {
 	}
 	return at, at < len(line)
 }
+
+// flags are the flags with which programs take a password on the command line. A
+// value may follow at once, behind a space, or, with a user, behind a sign.
+var flags = [...]struct {
+	program, flag string
+	sign          byte
+}{
+	{"mysql", " -p", 0}, {"mysqldump", " -p", 0}, {"mariadb", " -p", 0}, {"sshpass", " -p", 0}, {"docker", " -p", 0}, {"podman", " -p", 0}, {"helm", " -p", 0},
+	{"redis", " -a", 0}, {"mongo", " -p", 0}, {"mongosh", " -p", 0}, {"smbclient", " -U", '%'}, {"ldapsearch", " -w", 0},
+}
+
+// command finds the password on the line of a program that takes one as a flag. The
+// scan goes on behind the program's name.
+func (s *scanner) command(k *keyword, i int) (int, bool) {
+	line := s.text[i:min(len(s.text), i+512)]
+	if nl := strings.IndexByte(line, '\n'); nl >= 0 {
+		line = line[:nl]
+	}
+	for _, f := range flags {
+		if f.program != k.word {
+			continue
+		}
+		at := strings.Index(line, f.flag)
+		if at < 0 {
+			continue
+		}
+		p := at + len(f.flag)
+		if p < len(line) && line[p] == ' ' {
+			p++
+		}
+		if f.sign != 0 {
+			sign := strings.IndexByte(line[p:], f.sign)
+			if sign < 0 || strings.IndexByte(line[p:p+sign], ' ') >= 0 {
+				continue
+			}
+			p += sign + 1
+		}
+		start, end, quoted := s.valueAt(kindPassword, i+p)
+		if v := s.text[start:end]; end > start && s.formatAt(start) == start && (quoted && passwordValue(v, false) || strongPassword(v)) {
+			s.record("secret.password", start, end)
+		}
+	}
+	return 0, false
+}

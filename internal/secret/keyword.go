@@ -24,7 +24,9 @@ const (
 	kindJwk
 	kindPpk
 	kindCurl
+	kindCommand // a program that takes a password as a flag
 	kindPrefix // a word that precedes the body of a token
+	kindLogin  // names a user, whose password may follow
 	kindCall   // a function whose first argument is often a token
 )
 
@@ -73,10 +75,17 @@ func (s *scanner) keyword(k *keyword, i int) (end int, ok bool) {
 		return s.curl(i)
 	case kindPrefix:
 		return s.prefixed(i, i+len(k.word))
+	case kindCommand:
+		return s.command(k, i)
 	case kindCall:
 		return s.argument(i + len(k.word))
 	case kindBearer, kindBasic:
 		return s.scheme(k.kind, i+len(k.word))
+	}
+	if k.kind == kindLogin {
+		if end, ok := s.argument(i + len(k.word)); ok {
+			return end, true
+		}
 	}
 	return s.assignment(k, i)
 }
@@ -86,6 +95,13 @@ type name struct {
 	start, end int    // of the identifier
 	left       string // what precedes the keyword in it
 	before     string // up to two words in front of the identifier on the same line
+	text       string // the identifier
+}
+
+// coded reports an identifier that code or a command line is written with: its value
+// follows without a sign ("ENV X_TOKEN v", "--token v").
+func (n name) coded() bool {
+	return strings.HasPrefix(n.text, "--") || strings.Contains(n.text, "_")
 }
 
 func (s *scanner) nameAt(k *keyword, i int) (name, bool) {
@@ -115,6 +131,7 @@ func (s *scanner) nameAt(k *keyword, i int) (name, bool) {
 		from = j
 	}
 	n.before = text[from:n.start]
+	n.text = text[n.start:n.end]
 	return n, true
 }
 
@@ -220,13 +237,19 @@ func (s *scanner) assignment(k *keyword, i int) (int, bool) {
 		return 0, false
 	}
 	start, end, quoted := s.valueAt(k.kind, op.value)
+	if op.lines > 0 && !alone(s.text, start, end) {
+		return 0, false
+	}
 	if start == end || strings.Contains(s.text[max(0, n.start-maxBefore):n.start], "encryptedData") {
 		return 0, false // a Bitnami SealedSecret is encrypted for its cluster
 	}
 	if e := s.formatAt(start); e > start {
 		end = e
-	} else if rule := judge(k.kind, n, op.how, s.text[start:end], quoted); rule != "" {
+	} else if rule := judge(k.kind, n, op, s.text[start:end], quoted); rule != "" {
 		s.record(rule, start, end)
+	} else if from, to, ok := s.pair(start, end); ok && pairs(k) {
+		start, end = from, to
+		s.record("secret.password", start, end)
 	} else {
 		return 0, false
 	}
@@ -239,12 +262,32 @@ func (s *scanner) assignment(k *keyword, i int) (int, bool) {
 // maxBefore is how far in front of a name the key of a sealed map is looked for.
 const maxBefore = 400
 
+// alone reports whether a value is all that its line holds, behind the indent, the sign
+// of a list and quotation marks.
+func alone(text string, start, end int) bool {
+	if start == end || strings.IndexByte(text[start:end-1], '=') >= 0 {
+		return false
+	}
+	for end < len(text) && strings.IndexByte("\"'`,; \t\r", text[end]) >= 0 {
+		end++
+	}
+	return end == len(text) || text[end] == '\n'
+}
+
+// pairs reports the keywords whose value may be a user's name and a password.
+func pairs(k *keyword) bool {
+	return k.kind == kindPassword || k.kind == kindLogin || strings.HasPrefix(k.word, "cred")
+}
+
 // judge decides on the value v of the name n and returns the rule, or "".
-func judge(k kind, n name, how relation, v string, quoted bool) string {
-	loose := how != assigned
+func judge(k kind, n name, op operator, v string, quoted bool) string {
+	how := op.how
+	loose := how != assigned || op.lines > 0
 	switch k {
+	case kindLogin:
+		return ""
 	case kindPassword, kindPass:
-		if how == adjacent && !strings.Contains(n.before, "login") && !random(v) {
+		if how == adjacent && !quoted && !strings.Contains(n.before, "login") && !random(v) && !strongPassword(v) {
 			return ""
 		}
 		if passwordValue(v, loose) && (quoted || !call(v)) {
@@ -262,10 +305,11 @@ func judge(k kind, n name, how relation, v string, quoted bool) string {
 		}
 		return ""
 	}
-	if isUUID(v) && n.left == "" && !qualifies(n.before) || !keyValue(v, loose) {
+	coded := n.coded()
+	if isUUID(v) && n.left == "" && !qualifies(n.before) || !keyValue(v, loose && !coded && how != spoken || op.lines > 0) {
 		return ""
 	}
-	if how == adjacent && (shapeOf(v).hex || !random(v)) {
+	if how == adjacent && !coded && (shapeOf(v).hex || !random(v)) {
 		return ""
 	}
 	if k == kindKey && !qualifies(n.left) && !qualifies(n.before) && (how == adjacent || !keyLike(n, v, loose)) {
@@ -286,211 +330,3 @@ func keyLike(n name, v string, loose bool) bool {
 	return len(v) >= 24 && s.best >= 20 && s.upper > 2 && s.lower > 2
 }
 
-type relation uint8
-
-const (
-	assigned relation = iota // = : => or a call argument
-	spoken                   // "is", or words in between
-	adjacent                 // only a space in between
-)
-
-// An operator leads from a name to its value; value is -1 when there is none.
-type operator struct {
-	value int
-	how   relation
-}
-
-// operator reads what directly follows an identifier.
-func (s *scanner) operator(n name) operator {
-	text, p := s.text, n.end
-	quoted := false
-	for k := 0; p < len(text) && k < 3 && strings.IndexByte("\"'`*])", text[p]) >= 0; k++ {
-		quoted = true
-		p++
-	}
-	gap := p
-	for p < len(text) && p-gap < 40 && (text[p] == ' ' || text[p] == '\t') {
-		p++
-	}
-	rest := text[p:]
-	switch {
-	case rest == "":
-		return operator{-1, assigned}
-	case rest[0] == '=' || rest[0] == ':' || strings.HasPrefix(rest, "->"):
-		for p < len(text) && strings.IndexByte("=:>-~", text[p]) >= 0 && p-gap < 44 {
-			if text[p] == '-' && text[p-1] != '-' && !strings.HasPrefix(text[p:], "->") {
-				break
-			}
-			p++
-		}
-		return operator{p, assigned}
-	case rest[0] == '|', rest[0] == '>' && n.start > 0 && text[n.start-1] == '<':
-		return operator{p + 1, assigned}
-	case (rest[0] == ',' || rest[0] == '(') && len(rest) > 2 && (quoted || rest[0] == '('):
-		q := p + 1
-		for q < len(text) && text[q] == ' ' {
-			q++
-		}
-		if q < len(text) && strings.IndexByte("\"'`", text[q]) >= 0 {
-			return operator{q, assigned}
-		}
-		if rest[0] == '(' && p > gap {
-			return operator{q, adjacent}
-		}
-	}
-	if w := verb(rest); w > 0 {
-		return operator{p + w, spoken}
-	}
-	if p > gap || class[text[p]] == isWide {
-		start := p
-		if opensQuote(rest) > 0 || class[text[start]]&isAlnum != 0 && plausible(rest) {
-			return operator{start, adjacent}
-		}
-	}
-	return operator{-1, assigned}
-}
-
-// plausible reports whether the word at the front holds a digit or a symbol, so that
-// it may be a value and not the next word of a sentence.
-func plausible(rest string) bool {
-	for i := 0; i < len(rest) && rest[i] > ' ' && rest[i] < 0x80; i++ {
-		if class[rest[i]] == isDigit {
-			return true
-		}
-	}
-	return false
-}
-
-// verb returns the length of a word that says "is" at the front of rest, with the
-// space behind it, or 0.
-func verb(rest string) int {
-	if rest == "" || strings.IndexByte("iwae\xE3\xE4\xE6\xE7\xEF", rest[0]) < 0 {
-		return 0 // the first bytes of the words below
-	}
-	for _, w := range [...]string{"is ", "was ", "is: ", "are ", "als ", "ist ", "es ", "是", "为", "為", "：", "＝", "は"} {
-		if strings.HasPrefix(rest, w) {
-			return len(w)
-		}
-	}
-	return 0
-}
-
-// distant looks for "is", ":" or "=" up to 64 bytes behind the identifier, with only
-// words in between: "the password for the data lake is x".
-func (s *scanner) distant(p int) operator {
-	text := s.text
-	limit := min(len(text), p+64)
-	for j := p; j < limit; j++ {
-		c := text[j]
-		switch {
-		case c == ':' || c == '=':
-			if j+1 < len(text) && (text[j+1] == ' ' || c == '=') && !between(text[p:j]) {
-				return operator{j + 1, spoken}
-			}
-			return operator{-1, spoken}
-		case c >= 0x80 && c < 0xC0 || c == '(' || c == ')' || c == '\'' || c == '/' || class[c]&(isAlnum|isJoin) != 0:
-		case c == ' ' || c >= 0xC0:
-			at := j
-			if c == ' ' {
-				at++
-			}
-			if w := verb(text[at:]); w > 0 {
-				if between(text[p:j]) {
-					return operator{-1, spoken}
-				}
-				return operator{at + w, spoken}
-			}
-		default:
-			return operator{-1, spoken}
-		}
-	}
-	return operator{-1, spoken}
-}
-
-// opensQuote returns the length of an opening quotation mark at the front, or 0.
-func opensQuote(rest string) int {
-	if rest == "" {
-		return 0
-	}
-	switch rest[0] {
-	case '"', '\'', '`':
-		return 1
-	}
-	for _, q := range [...]string{"“", "‘", "「", "『", "《", "【"} {
-		if strings.HasPrefix(rest, q) {
-			return len(q)
-		}
-	}
-	return 0
-}
-
-// maxValue is the longest value that a keyword can name; longer ones have a format
-// or a structure.
-const maxValue = 512
-
-// valueAt returns the value at p, behind quotation marks, emphasis, a block scalar
-// sign or an authentication scheme.
-func (s *scanner) valueAt(k kind, p int) (start, end int, quoted bool) {
-	text := s.text
-	p = skipSpace(text, p)
-	if p+1 < len(text) && (text[p] == '|' || text[p] == '>') && (text[p+1] == '\n' || text[p+1] == '-') {
-		if nl := strings.IndexByte(text[p:min(len(text), p+4)], '\n'); nl >= 0 {
-			p = skipSpace(text, p+nl+1)
-		}
-	}
-	if p+1 < len(text) && strings.IndexByte("brfu", text[p]) >= 0 && (text[p+1] == '"' || text[p+1] == '\'') {
-		p++
-	}
-	for n := 0; n < 3 && p < len(text) && (text[p] == '*' || text[p] == '('); n++ {
-		p++
-	}
-	quote := opensQuote(text[p:])
-	mark := byte(0)
-	if quote == 1 {
-		mark = text[p]
-	}
-	p += quote
-	for _, w := range [...]string{"bearer ", "token ", "bot ", "apikey "} {
-		if len(text)-p > len(w) && equalFold(text[p:p+len(w)], w) {
-			p = skipSpace(text, p+len(w))
-			break
-		}
-	}
-	start = p
-	for p < len(text) && p-start <= maxValue && !stops(k, text, p, mark) {
-		p++
-	}
-	for p > start && mark == 0 && strings.IndexByte(".,:!?)*", text[p-1]) >= 0 && (k != kindPassword || text[p-1] != '!' && text[p-1] != '?' && text[p-1] != '*') {
-		p--
-	}
-	return start, p, quote > 0
-}
-
-func skipSpace(text string, p int) int {
-	for p < len(text) && (text[p] == ' ' || text[p] == '\t') {
-		p++
-	}
-	return p
-}
-
-// stops reports whether a value ends before text[p].
-func stops(k kind, text string, p int, mark byte) bool {
-	c := text[p]
-	if c <= ' ' || c >= 0x7f || c == '`' {
-		return true
-	}
-	if mark != 0 {
-		return c == mark
-	}
-	if c == '"' || c == '\'' || c == '<' || c == ';' || c == '|' {
-		return true
-	}
-	if c == '\\' && p+1 < len(text) && strings.IndexByte("nrt\"'", text[p+1]) >= 0 {
-		return true
-	}
-	switch k {
-	case kindPassword, kindPass:
-		return c == ',' && (p+1 == len(text) || text[p+1] == ' ') || c == '&' && strings.IndexByte(text[p:min(len(text), p+24)], '=') > 0
-	}
-	return strings.IndexByte(",()[]{}>&\\", c) >= 0
-}

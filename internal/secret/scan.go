@@ -133,7 +133,7 @@ func (s *scanner) wide(i int) int {
 // word looks up the words of the run of letters and digits at i and returns its
 // end, or the negated end of a finding.
 func (s *scanner) word(i int) int {
-	text := s.text
+	text, start := s.text, i
 	if end := s.lookup(i); end > i {
 		return -end
 	}
@@ -150,7 +150,37 @@ func (s *scanner) word(i int) int {
 		}
 		last = k
 	}
-	return i
+	return s.suffix(start, i)
+}
+
+// longName is the longest run of letters and digits that is taken for a name.
+const longName = 40
+
+// suffix looks for a name that ends with a keyword inside a word ("PGPASSWORD",
+// "mydbpassword") at the end of the run text[start:end], and returns end or the negated
+// end of a finding.
+func (s *scanner) suffix(start, end int) int {
+	n := end - start
+	if n < 6 || n > longName || s.anchored || end == len(s.text) {
+		return end
+	}
+	switch s.text[end-1] | 0x20 {
+	case 'd', 'n', 't', 'y':
+	default:
+		return end
+	}
+	for k := range suffixes {
+		word := keywords[suffixes[k]].word
+		at := end - len(word)
+		if at <= start || !equalFold(s.text[at:end], word) || class[s.text[at]] == isUpper && class[s.text[at-1]] != isUpper {
+			continue // lookup has tried it
+		}
+		if to, ok := s.keyword(&keywords[suffixes[k]], at); ok {
+			return -to
+		}
+		return end
+	}
+	return end
 }
 
 // lookup tries the formats and keywords that can start at i and returns the end of a

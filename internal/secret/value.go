@@ -279,6 +279,19 @@ func passwordValue(v string, loose bool) bool {
 	return s.digit > 1 && s.lower+s.upper > 1 && len(v) >= 12 && s.changes >= 3
 }
 
+// strongPassword decides on a value that nothing but its place says is a password: a
+// letter, a digit and a sign that names and numbers are not written with.
+func strongPassword(v string) bool {
+	if !passwordValue(v, false) || call(v) || strings.ContainsAny(v, "=,<>{}") {
+		return false
+	}
+	s := shapeOf(v)
+	if strings.ContainsAny(v, "!@#$%^&*?+~") {
+		return s.digit > 0 && s.lower+s.upper >= 3
+	}
+	return random(v)
+}
+
 // wordy reports a value whose parts between - _ . / all look like words or short
 // numbers ("Base64-encoded", "argon2id", "app/db.password").
 func wordy(v string) bool {

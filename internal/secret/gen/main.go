@@ -311,7 +311,13 @@ func writeKeywords(out *bytes.Buffer, words []keyword) {
 		kind := "kind" + strings.ToUpper(w.kind[:1]) + w.kind[1:]
 		fmt.Fprintf(out, "{word: %q, kind: %s, exact: %v},\n", w.word, kind, w.fold == "exact")
 	}
-	out.WriteString("}\n\n")
+	out.WriteString("}\n\n// suffixes names the keywords that also end longer words.\nvar suffixes = [...]uint16{\n")
+	for i, w := range words {
+		if slices.Contains([]string{"password", "passwd", "secret", "token", "apikey"}, w.word) {
+			fmt.Fprintf(out, "%d,", i)
+		}
+	}
+	out.WriteString("\n}\n\n")
 }
 
 func hash(b [3]byte) int {
@@ -348,7 +354,13 @@ func writeIndex(out *bytes.Buffer, rules []rule, words []keyword, sets map[strin
 			forms = append(forms, strings.ToUpper(w.word), strings.ToUpper(w.word[:1])+w.word[1:])
 		}
 		for _, f := range forms {
-			add([3]byte{f[0], f[1], f[2]}, len(w.word), text)
+			if len(f) > 2 {
+				add([3]byte{f[0], f[1], f[2]}, len(w.word), text)
+				continue
+			}
+			for _, c := range []byte(": =*`") { // what follows a word of two letters
+				add([3]byte{f[0], f[1], c}, len(w.word), text)
+			}
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool {
