@@ -1,6 +1,9 @@
 package secret
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // minIssued is the shortest body behind a prefix that nobody has told us about. The
 // identifiers that services print (pi_, msg_, thread_, file-) have 24 or fewer.
@@ -19,7 +22,7 @@ func (s *scanner) issuer(start, end int) bool {
 	start += strings.LastIndexAny(text[start:end], "/+") + 1
 	if start > 0 && text[start-1] == '.' {
 		first := dotted(text, start)
-		if first == start || end-start < minDotted || !issuerName(text[first:start-1]) || !issued(text[start:end], false) {
+		if first == start || end-start < minDotted || spelled(text[start:end])*3 >= end-start || !issuerName(text[first:start-1]) || !issued(text[start:end], false) {
 			return false // a host, a file, or the middle of a web token
 		}
 		s.record("secret.prefixed-token", first, end)
@@ -104,6 +107,9 @@ func issued(v string, named bool) bool {
 		return false
 	}
 	sh := shapeOf(v)
+	if distinct(v) < 12 && !sh.hex || camel(v) {
+		return false
+	}
 	mixed := sh.upper >= 3 && sh.lower >= 3 && sh.digit >= 3
 	switch {
 	case sh.hex:
@@ -114,6 +120,19 @@ func issued(v string, named bool) bool {
 		return len(v) >= 32 && sh.best >= 24 && sh.digit >= 4 && !placeholder(v)
 	}
 	return mixed && len(v) >= 32 && sh.upper >= 4 && sh.lower >= 4 && sh.best >= 12 && sh.changes*4 >= len(v) && !placeholder(v)
+}
+
+// distinct counts the different bytes of v.
+func distinct(v string) int {
+	var seen [4]uint64
+	for i := 0; i < len(v); i++ {
+		seen[v[i]>>6] |= 1 << (v[i] & 63)
+	}
+	n := 0
+	for _, s := range seen {
+		n += bits.OnesCount64(s)
+	}
+	return n
 }
 
 // nodeID reports the base64 of a GitHub node identifier, behind its prefix.

@@ -224,7 +224,7 @@ func (s *scanner) userinfo(i int) {
 		if c == ':' && colon < 0 {
 			colon = j
 		}
-		if c <= ' ' || c >= 0x80 || strings.IndexByte("/?#\"'`<>\\^|", c) >= 0 {
+		if c <= ' ' || c >= 0x80 || strings.IndexByte("/\"'`<>\\|", c) >= 0 || (c == '?' || c == '#' || c == '^') && (colon < 0 || digits(text[colon+1:j])) {
 			break
 		}
 	}
@@ -246,9 +246,13 @@ func (s *scanner) userinfo(i int) {
 	s.record("secret.url-password", start, at)
 }
 
+// digits reports a port: digits alone.
+func digits(v string) bool { return strings.Trim(v, "0123456789") == "" }
+
 // urlPassword decides on the password of a URL. Words that stand for a password, the
 // user's own name and pure variables are placeholders.
 func urlPassword(v, user string) bool {
+	v = unescaped(v)
 	if len(v) < 6 || reference(v) || placeholder(v) || equalFold(v, user) {
 		return false
 	}
@@ -258,12 +262,31 @@ func urlPassword(v, user string) bool {
 		}
 	}
 	for i := 0; i < len(v); i++ {
-		if strings.IndexByte("${}*", v[i]) >= 0 {
+		if v[i] == '{' || v[i] == '}' || v[i] == '$' && (i == 0 || i+1 < len(v) && class[v[i+1]]&isLetter != 0 && identifier(v[i+1:])) {
 			return false
 		}
 	}
 	s := shapeOf(v)
-	return s.kinds() >= 2 && (s.digit > 0 || s.changes >= 3)
+	return s.kinds() >= 2 && (s.digit > 0 || s.changes >= 3) && !wordy(v) || random(v)
+}
+
+// unescaped replaces percent escapes.
+func unescaped(v string) string {
+	if strings.IndexByte(v, '%') < 0 {
+		return v
+	}
+	b := make([]byte, 0, len(v))
+	for i := 0; i < len(v); i++ {
+		if v[i] == '%' && i+2 < len(v) {
+			if hexDigit(v[i+1]) && hexDigit(v[i+2]) {
+				b = append(b, nibble(v[i+1])<<4|nibble(v[i+2]))
+				i += 2
+				continue
+			}
+		}
+		b = append(b, v[i])
+	}
+	return string(b)
 }
 
 // scheme finds the credentials of an Authorization header behind "Bearer" or "Basic".

@@ -9,7 +9,7 @@ var (
 	fakeWords = [...]string{
 		"example", "sample", "placeholder", "redacted", "changeme", "change_me", "change-me", "changeit", "dummy", "notreal", "not-real", "not_real", "invalid",
 		"your_", "your-", "yourkey", "yourtoken", "yourapi", "yoursecret", "yourpass", "insert", "replace", "removed", "masked", "hidden", "foobar", "xxxx",
-		"loremipsum", "do_not_use", "do-not-use", "secret_key", "api_key", "apikey", "access_token", "my_token", "mytoken", "mypassword", "my_secret", "mysecret", "s3cr3t", "hunter2",
+		"loremipsum", "do_not_use", "do-not-use", "secret_key", "api_key", "apikey", "access_token", "my_token", "mytoken", "mypassword", "my_secret", "mysecret", "s3cr3t", "s3cret", "passw0rd", "p@ssw", "pa55w", "letmein", "opensesame", "hunter2",
 		"goes_here", "goes-here", "goeshere", "unknown", "undefined", "testtest", "test_token", "test-token",
 	}
 	loneWords = [...]string{"foo", "bar", "baz", "todo", "none", "null", "nil", "true", "false", "fake", "demo", "mock", "abc", "xyz", "here"}
@@ -47,7 +47,24 @@ func repetitive(v string) bool {
 			return true // "A" is zero bits in base64, and Azure's keys have a run of it
 		}
 	}
-	return len(v) >= 12 && (distinct <= 4 || periodic(v))
+	return len(v) >= 12 && (distinct <= 4 || periodic(v) || counting(v))
+}
+
+// counting reports hexadecimal bytes in an arithmetic sequence ("0001020304050607").
+func counting(v string) bool {
+	n, last, step := 0, 0, 0
+	for i := 0; i+1 < len(v); i += 2 {
+		if !hexDigit(v[i]) || !hexDigit(v[i+1]) {
+			return false
+		}
+		b := int(nibble(v[i])<<4 | nibble(v[i+1]))
+		if i > 2 && b-last != step {
+			return false
+		}
+		step, last = b-last, b
+		n++
+	}
+	return n >= 6
 }
 
 func grow(n int, more bool) int {
@@ -200,8 +217,41 @@ func (s shape) kinds() int {
 	return n
 }
 
+// camel reports letters of both cases, three of five in runs of four small letters or
+// more, with the capital in front: the words of an identifier. In base 62 one
+// letter in ten is.
+func camel(v string) bool { return spelled(v)*5 >= len(v)*3 }
+
+// spelled counts the letters of such runs, 0 without any capital.
+func spelled(v string) int {
+	words, upper := 0, false
+	for i := 0; i < len(v); {
+		start := i
+		for i < len(v) && class[v[i]] == isLower {
+			i++
+		}
+		if n := i - start; n >= 4 {
+			words += n
+			if start > 0 && class[v[start-1]] == isUpper {
+				words++
+			}
+		}
+		if i < len(v) {
+			upper = upper || class[v[i]] == isUpper
+			i++
+		}
+	}
+	if !upper {
+		return 0
+	}
+	return words
+}
+
 // random reports whether a token body looks drawn at random from letters and digits.
 func random(v string) bool {
+	if camel(v) {
+		return false
+	}
 	s := shapeOf(v)
 	letters := s.lower + s.upper
 	if letters == 0 || s.hex && s.digit == 0 {
@@ -242,6 +292,9 @@ func keyValue(v string, loose bool) bool {
 			return false
 		}
 	}
+	if encodedWords(v) {
+		return false
+	}
 	s := shapeOf(v)
 	switch {
 	case s.hex:
@@ -252,6 +305,26 @@ func keyValue(v string, loose bool) bool {
 		return false
 	}
 	return s.best >= 8 && random(v) && !placeholder(v)
+}
+
+// encodedWords reports base64 of a phrase, which is not drawn at random. What the
+// phrase holds is looked at where the run is decoded.
+func encodedWords(v string) bool {
+	var buf [maxBasic]byte
+	n := decode64(buf[:], v)
+	if n < 8 || n < len(strings.TrimRight(v, "="))*3/4-1 {
+		return false
+	}
+	spaces := 0
+	for _, c := range buf[:n] {
+		if c < ' ' || c > '~' {
+			return false
+		}
+		if c == ' ' {
+			spaces++
+		}
+	}
+	return spaces >= 2
 }
 
 // passwordValue decides on the value of a "password" keyword.
@@ -272,6 +345,9 @@ func passwordValue(v string, loose bool) bool {
 	}
 	if wordy(v) {
 		return false
+	}
+	if s.digit == 0 && s.upper >= 3 && s.lower >= 3 && s.best >= 10 {
+		return true
 	}
 	if s.kinds() >= 3 {
 		return s.digit > 0 && s.lower+s.upper > 0 || s.lower > 0 && s.upper > 0 && s.changes >= 4
@@ -300,10 +376,10 @@ func wordy(v string) bool {
 		for end < len(v) && class[v[end]]&isAlnum != 0 {
 			end++
 		}
-		if end < len(v) && strings.IndexByte("-_./,:", v[end]) < 0 {
+		if end < len(v) && strings.IndexByte("-_./,:=+", v[end]) < 0 {
 			return false
 		}
-		if !plainWord(v[i:end]) {
+		if !plainWord(v[i:end]) && !camel(v[i:end]) {
 			return false
 		}
 		i = end + 1
@@ -342,7 +418,7 @@ func plainWord(w string) bool {
 // variables, templates, paths, URLs, vault references, hashes with their method.
 func reference(v string) bool {
 	switch v[0] {
-	case '<', '{', '[', '(', '@':
+	case '<', '{', '[', '(', '@', '"', '\'', '\\':
 		return true
 	case '%':
 		return len(v) > 1 && v[len(v)-1] == '%'
@@ -356,7 +432,12 @@ func reference(v string) bool {
 			return true
 		}
 	}
-	return strings.Contains(v, "://") || strings.Contains(v, "...") || strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "***")
+	for _, w := range [...]string{"://", "...", "${", "{{", "***", "})", "){", "()", ":\"", "]{", "%{"} {
+		if strings.Contains(v, w) {
+			return true
+		}
+	}
+	return v[len(v)-1] == '{' || v[len(v)-1] == '('
 }
 
 // identifier reports letters, digits and underscores with a letter first and, when
