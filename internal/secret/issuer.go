@@ -28,6 +28,9 @@ func (s *scanner) issuer(start, end int) bool {
 		s.record("secret.prefixed-token", first, end)
 		return true
 	}
+	if vetoed(kindKey, nameBefore(text, start)) {
+		return false
+	}
 	body := end
 	for body > start && class[text[body-1]]&isAlnum != 0 {
 		body--
@@ -76,7 +79,7 @@ func behindWords(run string) int {
 			q++
 		}
 		capital := class[run[p]] == isUpper
-		if q-p < 2 || q == len(run) || class[run[q]] != isJoin || digits > 2 || capital && (digits > 0 || q-p < 3) {
+		if q-p < 2 || q-p < 3 && words == 0 && run[:q] != "sk" || q == len(run) || class[run[q]] != isJoin || digits > 2 || capital && (digits > 0 || q-p < 3) {
 			break
 		}
 		p = q + 1
@@ -140,6 +143,22 @@ func nodeID(v string) bool {
 	return strings.HasPrefix(v, "kwDO") || strings.HasPrefix(v, "kgDO") || strings.HasPrefix(v, "lADO")
 }
 
+// nameBefore returns the identifier that the value at i is assigned to, or "".
+func nameBefore(text string, i int) string {
+	for n := 0; n < 3 && i > 0 && strings.IndexByte("\"' ", text[i-1]) >= 0; n++ {
+		i--
+	}
+	if i == 0 || text[i-1] != '=' && text[i-1] != ':' {
+		return ""
+	}
+	i--
+	start := i
+	for start > 0 && i-start < maxNamed && (class[text[start-1]]&(isAlnum|isJoin) != 0 || text[start-1] == '"') {
+		start--
+	}
+	return text[start:i]
+}
+
 // maxNamed is how far in front of a token a word may say what it is.
 const maxNamed = 48
 
@@ -157,17 +176,17 @@ func (s *scanner) namedBefore(i int) bool {
 
 // harmless reports the prefix of a digest or of an identifier that is not secret.
 func harmless(prefix string) bool {
-	return !parts(prefix, func(w string) bool {
-		switch w {
+	for w := (words{s: prefix}); w.next(); {
+		switch string(w.buf[:w.n]) {
 		case "sha1", "sha224", "sha256", "sha384", "sha512", "md5", "h1", "blake2", "blake3", "integrity", "hash", "etag", "nonce",
 			"file", "thread", "msg", "asst", "run", "call", "req", "resp", "cs", "evt", "pi", "seti", "price", "in", "txn", "id", "img", "cache", "chunk", "part", "blob", "data",
 			"build", "commit", "rev", "pk", "pub", "phc", "public", "publishable", "cus", "sub", "acct", "ch", "batch", "job", "trace", "span", "session", "node", "chatcmpl", "toolu", "user", "org", "team", "page", "doc", "docs", "v", "fig", "ipfs", "test",
 			"dpl", "prj", "proj", "ftjob", "vs", "srvtoolu", "container", "pm", "src", "card", "mandate", "wh", "we", "asset", "layer", "snapshot", "release", "version", "key", "uuid", "ulid", "ref", "pvti", "pvt", "bundle", "main", "index", "app", "vendor",
 			"your", "my", "example", "sample", "dummy", "fake":
-			return false
+			return true
 		}
-		return true
-	})
+	}
+	return false
 }
 
 // prefixed finds a token of an unknown issuer at a word that issuers use in prefixes

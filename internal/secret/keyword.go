@@ -138,82 +138,89 @@ func (s *scanner) nameAt(k *keyword, i int) (name, bool) {
 // tailAllowed reports whether an identifier may go on like this behind its keyword
 // without naming something else ("token_count", "secretName").
 func tailAllowed(tail string) bool {
-	return parts(tail, func(w string) bool {
-		switch w {
+	for w := (words{s: tail}); w.next(); {
+		switch string(w.buf[:w.n]) {
 		case "prod", "production", "live", "dev", "development", "staging", "stage", "test", "sandbox", "value", "default", "main", "primary", "secondary", "backup",
-			"base64", "b64", "raw", "plain", "plaintext", "current", "new", "old", "v1", "v2", "v3", "1", "2", "3", "64", "b", "v", "a", "str", "string":
-			return true
-		}
-		return len(w) <= 3 && w[0] == 0xC3 // the rest of "contraseña"
-	})
-}
-
-// parts calls f with each lower-cased word of an identifier or phrase, split at
-// non-letters and before capitals, and reports whether f held for all.
-func parts(s string, f func(word string) bool) bool {
-	var buf [32]byte
-	for i := 0; i < len(s); {
-		if class[s[i]]&isAlnum == 0 && s[i] < 0x80 {
-			i++
+			"base", "base64", "b64", "raw", "plain", "plaintext", "current", "new", "old", "v1", "v2", "v3", "1", "2", "3", "64", "b", "v", "a", "str", "string":
 			continue
 		}
-		n, start := 0, i
-		for i < len(s) && n < len(buf) && (class[s[i]]&isAlnum != 0 || s[i] >= 0x80) {
-			if i > start && class[s[i]] == isUpper && class[s[i-1]]&(isLower|isDigit) != 0 {
-				break
-			}
-			buf[n] = lower(s[i])
-			n++
-			i++
-		}
-		if !f(string(buf[:n])) {
+		if w.n > 3 || w.buf[0] != 0xC3 { // the rest of "contraseña"
 			return false
 		}
 	}
 	return true
 }
 
+// words walks over the lower-cased words of an identifier or phrase, split at
+// non-letters and before capitals. It is a struct and no callback, so that nothing
+// is allocated.
+type words struct {
+	s   string
+	i   int
+	buf [32]byte
+	n   int // bytes of buf
+}
+
+// next moves to the next word and reports whether there is one.
+func (w *words) next() bool {
+	s := w.s
+	for w.i < len(s) && class[s[w.i]]&isAlnum == 0 && s[w.i] < 0x80 {
+		w.i++
+	}
+	start := w.i
+	for w.n = 0; w.i < len(s) && w.n < len(w.buf) && (class[s[w.i]]&isAlnum != 0 || s[w.i] >= 0x80); w.i++ {
+		if w.i > start && class[s[w.i]] == isUpper && class[s[w.i-1]]&(isLower|isDigit) != 0 {
+			break
+		}
+		w.buf[w.n] = lower(s[w.i])
+		w.n++
+	}
+	return w.n > 0
+}
+
 // vetoed reports a word that turns the keyword into something harmless.
 func vetoed(k kind, s string) bool {
-	return !parts(s, func(w string) bool {
-		switch w {
+	for w := (words{s: s}); w.next(); {
+		switch string(w.buf[:w.n]) {
 		case "public", "pub", "publishable", "cache", "cached", "partition", "idempotency", "page", "next", "prev", "previous", "cursor", "continuation", "trace", "commit",
 			"digest", "checksum", "fingerprint", "hash", "hashed", "sha", "sha1", "sha256", "sha512", "md5", "csrf", "xsrf", "nonce", "etag", "integrity", "encrypted", "sealed", "ciphertext",
 			"count", "max", "min", "eos", "bos", "socket", "blob", "pad", "unk", "special", "design", "lexer", "syntax", "no", "not", "without", "never", "公", "公开":
-			return false
+			return true
 		case "primary", "foreign", "sort", "index", "request", "object", "row", "range", "routing", "shard", "group", "map", "dict", "dedup", "lookup", "search", "s3", "bucket", "message",
 			"sync", "site", "host", "ssh", "gpg", "pgp", "minisign", "signify", "translation", "i18n", "locale", "config", "issue", "jira", "ticket", "project", "hot", "short", "component",
 			"resource", "event", "metric", "lock", "kafka", "record", "unique", "composite", "natural", "surrogate", "verifying", "verification", "verify", "known", "authorized", "file", "column", "field":
-			return k != kindKey
+			if k == kindKey {
+				return true
+			}
 		}
-		return true
-	})
+	}
+	return false
 }
 
 // qualifies reports a word that makes "key" name a secret.
 func qualifies(s string) bool {
-	return !parts(s, func(w string) bool {
-		switch w {
+	for w := (words{s: s}); w.next(); {
+		switch string(w.buf[:w.n]) {
 		case "api", "access", "secret", "private", "signing", "encryption", "admin", "account", "auth", "master", "service", "app", "application", "license", "licence", "shared",
 			"storage", "client", "consumer", "subscription", "webhook", "aes", "hmac", "jwt", "crypto", "write", "session", "security", "bot", "root", "deploy", "integration":
-			return false
+			return true
 		}
-		return true
-	})
+	}
+	return false
 }
 
 // between reports a word between keyword and value that says the value is about the
 // secret, not the secret.
 func between(s string) bool {
-	return !parts(s, func(w string) bool {
-		switch w {
+	for w := (words{s: s}); w.next(); {
+		switch string(w.buf[:w.n]) {
 		case "id", "ids", "name", "names", "hash", "hashes", "hashed", "digest", "checksum", "fingerprint", "format", "header", "type", "lifetime", "length", "limit", "count", "url", "uri",
 			"endpoint", "path", "file", "ref", "arn", "algorithm", "rotation", "policy", "prefix", "version", "sha", "sha1", "sha256", "md5", "commit", "hint", "ttl", "expiry", "expires",
 			"alias", "recipient", "signature", "thumbprint", "public", "request", "trace", "uuid", "regex", "pattern", "branch", "image", "model", "class", "function", "error", "code":
-			return false
+			return true
 		}
-		return true
-	})
+	}
+	return false
 }
 
 // assignment looks for the value that an identifier with a keyword names. The scan goes

@@ -33,6 +33,9 @@ func (s *scanner) decoded(start, end int) {
 		return
 	}
 	text := s.text
+	if strings.HasPrefix(text[start:end], "0x") || strings.HasPrefix(text[start:end], "0X") {
+		start += 2
+	}
 	first := start
 	for first > s.decodedTo && start-first < maxReach && isBase64(text[first-1]) {
 		first--

@@ -59,6 +59,7 @@ type scanner struct {
 
 	decodedTo  int  // end of the last encoded run that was decoded
 	fold, join bool // the text asks for the folded or the joined view
+	space      int  // behind the last space or line end
 	group      int  // length of the last group of token bytes before a space
 	groups     int  // how many groups of that length came in a row
 }
@@ -100,10 +101,8 @@ func (s *scanner) run() {
 	}
 }
 
-// plus looks at a plus sign behind a token byte: it may be part of base64, or join
-// two string literals.
+// plus reports that a plus sign behind a token byte may be part of base64.
 func (s *scanner) plus(i int) bool {
-	s.join = s.join || concatenated(s.text, i)
 	return i+1 < len(s.text) && class[s.text[i+1]]&isAlnum != 0
 }
 
@@ -246,18 +245,23 @@ func (s *scanner) mark(i, tok int) int {
 	case '\\', '&', '%':
 		s.fold = s.fold || escaped(text[i:])
 	case ' ', '\n':
-		s.split(i, tok)
-	case '+':
-		s.join = s.join || concatenated(text, i)
+		s.split(i)
+	case '=':
+		s.fold = s.fold || escaped(text[i:])
+		s.join = s.join || i > tok && s.interrupted(i)
+	case '"', '\'', '<':
+		s.join = s.join || i > tok && s.interrupted(i)
 	}
 	return i
 }
 
 // split notes when the text may hold a token in pieces: groups of equal length in a
 // row that are not words, or a fragment at a line end.
-func (s *scanner) split(i, tok int) {
+func (s *scanner) split(i int) {
+	from := s.space
+	s.space = i + 1
 	if s.text[i] == ' ' {
-		switch n := i - tok; {
+		switch n := i - from; {
 		case n == 0 || n > maxGroup:
 			s.group, s.groups = 0, 0
 		case n == s.group:

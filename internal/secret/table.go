@@ -4,9 +4,10 @@ package secret
 
 // class is the class of each byte.
 var class = [256]uint8{
-	10: isMark, 32: isMark, 37: isMark, 38: isMark, 43: isMark, 45: isJoin, 46: isMark, 47: isSlash,
+	10: isMark, 32: isMark, 34: isMark, 37: isMark, 38: isMark, 39: isMark,
+	43: isMark, 45: isJoin, 46: isMark, 47: isSlash,
 	48: isDigit, 49: isDigit, 50: isDigit, 51: isDigit, 52: isDigit, 53: isDigit, 54: isDigit, 55: isDigit,
-	56: isDigit, 57: isDigit, 58: isMark, 65: isUpper, 66: isUpper, 67: isUpper, 68: isUpper, 69: isUpper, 70: isUpper, 71: isUpper,
+	56: isDigit, 57: isDigit, 58: isMark, 60: isMark, 61: isMark, 65: isUpper, 66: isUpper, 67: isUpper, 68: isUpper, 69: isUpper, 70: isUpper, 71: isUpper,
 	72: isUpper, 73: isUpper, 74: isUpper, 75: isUpper, 76: isUpper, 77: isUpper, 78: isUpper, 79: isUpper,
 	80: isUpper, 81: isUpper, 82: isUpper, 83: isUpper, 84: isUpper, 85: isUpper, 86: isUpper, 87: isUpper,
 	88: isUpper, 89: isUpper, 90: isUpper, 92: isMark, 95: isJoin,

@@ -68,6 +68,10 @@ func unescape(text string) (c byte, n int) {
 			return ' ', 2
 		case e == 'u' && len(text) >= 6 && text[2] == '0' && text[3] == '0':
 			return hexByte(text[4:6], 6)
+		case e == 'u' && len(text) >= 6 && text[2] == '{' && text[5] == '}':
+			return hexByte(text[3:5], 6)
+		case (e == '0' || e == '1') && len(text) >= 4:
+			return octal(text[1:4])
 		case e == 'x' && len(text) >= 4:
 			return hexByte(text[2:4], 4)
 		case e > ' ' && e < 0x7f && class[e]&isAlnum == 0:
@@ -77,10 +81,33 @@ func unescape(text string) (c byte, n int) {
 		if len(text) >= 3 {
 			return hexByte(text[1:3], 3)
 		}
+	case '=':
+		if len(text) >= 3 && upperHex(text[1]) && upperHex(text[2]) { // quoted-printable writes capitals
+			if c, n := hexByte(text[1:3], 3); n > 0 && class[c]&isAlnum == 0 {
+				return c, n
+			}
+		}
 	case '&':
 		return entity(text)
 	}
 	return 0, 0
+}
+
+func upperHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'A' && c <= 'F' }
+
+// octal resolves the three digits of \055.
+func octal(digits string) (byte, int) {
+	v := 0
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '7' {
+			return 0, 0
+		}
+		v = v<<3 | int(digits[i]-'0')
+	}
+	if v <= ' ' || v >= 0x7f {
+		return 0, 0
+	}
+	return byte(v), 4
 }
 
 func hexByte(digits string, n int) (byte, int) {
@@ -138,7 +165,25 @@ func foldable(text string, i int) bool {
 	if to == 0 {
 		return false
 	}
-	return r >= 0xFF00 || to == '-' || neighbour(text, i-1) || neighbour(text, i+n)
+	return r >= 0xFF00 || to == '-' || neighbour(text, i-1) || neighbour(text, i+n) || amongASCII(text, i+n)
+}
+
+// maxAmong is how far behind a look-alike an ASCII letter of its word may stand.
+const maxAmong = 48
+
+// amongASCII reports whether the word that goes on at i has ASCII letters or digits.
+func amongASCII(text string, i int) bool {
+	for limit := min(len(text), i+maxAmong); i < limit; {
+		if c := text[i]; c < utf8.RuneSelf {
+			return class[c]&(isAlnum|isJoin) != 0
+		}
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if replacement(r) == 0 && !fold.Ignorable(r) {
+			return false
+		}
+		i += n
+	}
+	return false
 }
 
 func neighbour(text string, i int) bool {
@@ -159,6 +204,9 @@ func replacement(r rune) byte {
 	case r >= 0x2010 && r <= 0x2015 || r == 0x2212 || r == 0xFE63 || r == 0x2043:
 		return '-'
 	}
+	if c := styled(r); c != 0 {
+		return c
+	}
 	to := fold.LooksLike(r)
 	if len(to) != 1 || class[to[0]]&(isAlnum|isJoin) == 0 {
 		return 0
@@ -169,6 +217,21 @@ func replacement(r rune) byte {
 	return to[0]
 }
 
+// styled returns the letter or digit that a mathematical or circled one is, or 0. The
+// letters of the block that stand elsewhere (U+210E and others) are left out.
+func styled(r rune) byte {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	switch {
+	case r >= 0x1D400 && r <= 0x1D6A3:
+		return letters[(r-0x1D400)%52]
+	case r >= 0x1D7CE && r <= 0x1D7FF:
+		return byte('0' + (r-0x1D7CE)%10)
+	case r >= 0x24B6 && r <= 0x24E9:
+		return letters[r-0x24B6]
+	}
+	return 0
+}
+
 // foldView drops what is invisible and replaces escapes and look-alikes. A look-alike is
 // replaced only where it touches the rest of a token, so that Russian or Greek text
 // stays what it is.
@@ -177,7 +240,7 @@ func foldView(text string) view {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
-			if c == '\\' || c == '%' || c == '&' {
+			if c == '\\' || c == '%' || c == '&' || c == '=' {
 				if to, n := unescape(text[i:]); n > 0 {
 					b.add(to, i)
 					i += n
@@ -194,7 +257,7 @@ func foldView(text string) view {
 			continue
 		}
 		last := len(b.text) - 1
-		if to := replacement(r); to != 0 && (r >= 0xFF00 || to == '-' || last >= 0 && class[b.text[last]]&(isAlnum|isJoin) != 0 || neighbour(text, i+n)) {
+		if to := replacement(r); to != 0 && (r >= 0xFF00 || to == '-' || last >= 0 && class[b.text[last]]&(isAlnum|isJoin) != 0 || amongASCII(text, i+n)) {
 			b.add(to, i)
 			i += n
 			continue
@@ -219,7 +282,7 @@ const (
 // word stands in front of it, and another piece behind.
 func joinable(text string, i int) bool {
 	end := i
-	for end > 0 && i-end < 6 && strings.IndexByte(" \r\"'\\+", text[end-1]) >= 0 {
+	for end > 0 && i-end < 6 && strings.IndexByte(" \r\"'\\+=", text[end-1]) >= 0 {
 		end--
 	}
 	start := end
@@ -264,33 +327,66 @@ func continues(text string, p int) int {
 	return 0
 }
 
-// concatenated reports whether the plus sign at i joins two string literals.
-func concatenated(text string, i int) bool {
-	p := i
-	for p > 0 && i-p < 4 && text[p-1] == ' ' {
-		p--
+// maxInterrupted is how far in front of an interruption a token's prefix may stand.
+const maxInterrupted = 160
+
+// interrupted reports whether a quotation mark, a tag or an equals sign at i interrupts
+// the token of a format: its prefix stands in front, and a piece behind.
+func (s *scanner) interrupted(i int) bool {
+	if i+4 >= len(s.text) {
+		return false
 	}
-	return p > 1 && (text[p-1] == '"' || text[p-1] == '\'') && gap(text, p-1) > p
+	next := gap(s.text, i)
+	if next <= i+1 || continues(s.text, next) == 0 {
+		return false
+	}
+	for at := i - 1; at >= 0 && i-at < maxInterrupted && grouped(s.text[at]); at-- {
+		if class[s.text[at]]&isAlnum != 0 && (at == 0 || class[s.text[at-1]]&isAlnum == 0) && s.prefixAt(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// prefixAt reports that the anchor of a format stands at i.
+func (s *scanner) prefixAt(i int) bool {
+	if i+3 > len(s.text) {
+		return false
+	}
+	x := uint32(s.text[i]) | uint32(s.text[i+1])<<8 | uint32(s.text[i+2])<<16
+	for b := buckets[x*0x9E3779B1>>(32-bucketBits)]; b != 0; b++ {
+		e := entries[b]
+		if !e.word && strings.HasPrefix(s.text[i:], formats[e.index].segs[formats[e.index].anchor].lit) {
+			return true
+		}
+		if e.last {
+			break
+		}
+	}
+	return false
 }
 
 func piece(c byte) bool { return class[c]&(isAlnum|isJoin) != 0 || c == '+' || c == '/' || c == '=' }
 
 // gap returns where the token that is interrupted at end goes on, or end: behind a
-// line end, behind a backslash and a line end, or behind a closing quotation mark,
-// an operator or a line end, and an opening one. A quote mark ("> ") is skipped.
+// line end (also escaped, soft or in a quotation), behind a tag, or behind a closing
+// quotation mark, at most an operator and a line end, and an opening one.
 func gap(text string, end int) int {
-	p, lines, quotes, plus := end, 0, 0, false
+	p, lines, quotes, tags := end, 0, 0, 0
 	for p < len(text) && p-end < maxIndent {
 		switch c := text[p]; {
 		case c == '\n':
 			lines++
 		case c == '"' || c == '\'':
 			quotes++
-		case c == '+' && quotes == 1:
-			plus = true
 		case c == ' ' || c == '\t' || c == '\r' || c == '\\' || c == '>' && lines > 0:
+		case strings.IndexByte("+&.,", c) >= 0 && quotes == 1:
+		case c == '=' && p+1 < len(text) && (text[p+1] == '\n' || text[p+1] == '\r'):
+		case c == '<' && tagEnd(text[p:]) > 0 && quotes == 0:
+			p += tagEnd(text[p:]) - 1
+			tags++
 		default:
-			if lines == 1 && (quotes == 0 || quotes == 2) || plus && quotes == 2 && lines <= 1 {
+			if lines <= 1 && (quotes == 2 || quotes == 0 && lines+tags > 0) {
 				return p
 			}
 			return end
@@ -300,12 +396,29 @@ func gap(text string, end int) int {
 	return end
 }
 
+// tagEnd returns the length of a tag or comment of HTML that shows nothing or a line end.
+func tagEnd(text string) int {
+	end := strings.IndexByte(text[:min(len(text), 20)], '>') + 1
+	if end < 3 {
+		return 0
+	}
+	switch name := strings.Trim(text[1:end-1], "/ "); name {
+	case "br", "wbr", "b", "i", "em", "strong", "span", "code":
+		return end
+	default:
+		if strings.HasPrefix(name, "!--") {
+			return end
+		}
+	}
+	return 0
+}
+
 // joinView removes what splits tokens: line ends and string joins between pieces,
 // and the single spaces between at least three groups of equal length.
 func joinView(text string) view {
 	b := newBuilder(len(text))
 	for i := 0; i < len(text); {
-		if i == 0 || !piece(text[i-1]) {
+		if i == 0 || !grouped(text[i-1]) {
 			if end := groups(text, i); end > i {
 				for ; i < end; i++ {
 					if text[i] != ' ' {
@@ -317,6 +430,9 @@ func joinView(text string) view {
 		}
 		if i > 0 && piece(text[i-1]) && !piece(text[i]) {
 			if next := gap(text, i); next > i && continues(text, next) > 0 {
+				if text[i-1] == '=' { // a soft line end
+					b.text, b.off = b.text[:len(b.text)-1], b.off[:len(b.off)-1]
+				}
 				i = next
 				continue
 			}
@@ -332,7 +448,7 @@ func joinView(text string) view {
 // returns i when there is none.
 func groups(text string, i int) int {
 	size := 0
-	for size <= maxGroup && i+size < len(text) && piece(text[i+size]) {
+	for size <= maxGroup && i+size < len(text) && grouped(text[i+size]) {
 		size++
 	}
 	if size == 0 || size > maxGroup {
@@ -341,7 +457,7 @@ func groups(text string, i int) int {
 	end, n := i+size, 1
 	for end < len(text) && text[end] == ' ' {
 		k := 0
-		for k <= size && end+1+k < len(text) && piece(text[end+1+k]) {
+		for k <= size && end+1+k < len(text) && grouped(text[end+1+k]) {
 			k++
 		}
 		if k == 0 || k > size {
@@ -358,3 +474,6 @@ func groups(text string, i int) int {
 	}
 	return end
 }
+
+// grouped reports a byte of a token that is written in groups.
+func grouped(c byte) bool { return piece(c) || strings.IndexByte(".:!$", c) >= 0 }

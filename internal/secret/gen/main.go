@@ -229,7 +229,7 @@ func writeClass(out *bytes.Buffer) {
 			name = "isUpper"
 		case strings.IndexByte("_-~", byte(c)) >= 0:
 			name = "isJoin"
-		case strings.IndexByte(":\\&%.+ \n", byte(c)) >= 0:
+		case strings.IndexByte(":\\&%.+ \n=\"'<", byte(c)) >= 0:
 			name = "isMark"
 		case c == '/':
 			name = "isSlash"
