@@ -62,16 +62,20 @@ func report(t *testing.T, what string, missed map[string]int, n int, want float6
 
 // disguises rewrite a token so that it still reads or decodes as the same.
 var disguises = map[string]func(r *rand.Rand, token string) string{
-	"zero width":        func(r *rand.Rand, s string) string { return strewn(r, s, "\u200b", 1+r.IntN(4)) },
-	"zero width, all":   func(_ *rand.Rand, s string) string { return strings.Join(strings.Split(s, ""), "\u200c") },
-	"soft hyphen":       func(r *rand.Rand, s string) string { return strewn(r, s, "\u00ad", 1+r.IntN(4)) },
-	"word joiner":       func(r *rand.Rand, s string) string { return strewn(r, s, "\u2060", 1+r.IntN(4)) },
-	"bidi mark":         func(r *rand.Rand, s string) string { return strewn(r, s, "\u200e", 1+r.IntN(3)) },
-	"variation":         func(r *rand.Rand, s string) string { return strewn(r, s, "\ufe0f", 1+r.IntN(3)) },
-	"full width, all":   func(_ *rand.Rand, s string) string { return mapped(s, func(int) bool { return true }, fullWidth) },
-	"full width, head":  func(_ *rand.Rand, s string) string { return mapped(s, func(i int) bool { return i < 6 }, fullWidth) },
-	"full width, some":  func(r *rand.Rand, s string) string { return mapped(s, func(int) bool { return r.IntN(4) == 0 }, fullWidth) },
-	"look-alike":        func(r *rand.Rand, s string) string { return mapped(s, func(int) bool { return r.IntN(3) == 0 }, lookAlike(r)) },
+	"zero width":       func(r *rand.Rand, s string) string { return strewn(r, s, "\u200b", 1+r.IntN(4)) },
+	"zero width, all":  func(_ *rand.Rand, s string) string { return strings.Join(strings.Split(s, ""), "\u200c") },
+	"soft hyphen":      func(r *rand.Rand, s string) string { return strewn(r, s, "\u00ad", 1+r.IntN(4)) },
+	"word joiner":      func(r *rand.Rand, s string) string { return strewn(r, s, "\u2060", 1+r.IntN(4)) },
+	"bidi mark":        func(r *rand.Rand, s string) string { return strewn(r, s, "\u200e", 1+r.IntN(3)) },
+	"variation":        func(r *rand.Rand, s string) string { return strewn(r, s, "\ufe0f", 1+r.IntN(3)) },
+	"full width, all":  func(_ *rand.Rand, s string) string { return mapped(s, func(int) bool { return true }, fullWidth) },
+	"full width, head": func(_ *rand.Rand, s string) string { return mapped(s, func(i int) bool { return i < 6 }, fullWidth) },
+	"full width, some": func(r *rand.Rand, s string) string {
+		return mapped(s, func(int) bool { return r.IntN(4) == 0 }, fullWidth)
+	},
+	"look-alike": func(r *rand.Rand, s string) string {
+		return mapped(s, func(int) bool { return r.IntN(3) == 0 }, lookAlike(r))
+	},
 	"look-alike, all":   func(r *rand.Rand, s string) string { return mapped(s, func(int) bool { return true }, lookAlike(r)) },
 	"mathematical":      func(_ *rand.Rand, s string) string { return mapped(s, func(i int) bool { return i < 8 }, mathematical) },
 	"non-breaking dash": func(_ *rand.Rand, s string) string { return strings.ReplaceAll(s, "-", "\u2011") },

@@ -105,8 +105,18 @@ var flags = [...]struct {
 	program, flag string
 	sign          byte
 }{
-	{"mysql", " -p", 0}, {"mysqldump", " -p", 0}, {"mariadb", " -p", 0}, {"sshpass", " -p", 0}, {"docker", " -p", 0}, {"podman", " -p", 0}, {"helm", " -p", 0},
-	{"redis", " -a", 0}, {"mongo", " -p", 0}, {"mongosh", " -p", 0}, {"smbclient", " -U", '%'}, {"ldapsearch", " -w", 0},
+	{"mysql", " -p", 0},
+	{"mysqldump", " -p", 0},
+	{"mariadb", " -p", 0},
+	{"sshpass", " -p", 0},
+	{"docker", " -p", 0},
+	{"podman", " -p", 0},
+	{"helm", " -p", 0},
+	{"redis", " -a", 0},
+	{"mongo", " -p", 0},
+	{"mongosh", " -p", 0},
+	{"smbclient", " -U", '%'},
+	{"ldapsearch", " -w", 0},
 }
 
 // command finds the password on the line of a program that takes one as a flag. The

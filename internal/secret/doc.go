@@ -11,22 +11,27 @@
 //     the right neighbour must not continue the token; any other byte, including a
 //     quote, a full stop or a Chinese character, is a boundary.
 //  2. secret.pem-private-key, secret.putty-private-key, secret.jwk-private-key,
-//     secret.jwt, secret.url-password, secret.basic-auth, secret.discord-bot-token,
-//     secret.aws-secret-near-id: structure instead of a prefix.
+//     secret.xml-private-key, secret.bitcoin-wif, secret.jwt, secret.url-password,
+//     secret.basic-auth, secret.discord-bot-token, secret.aws-secret-near-id: structure
+//     instead of a prefix.
 //  3. secret.assignment, secret.password, secret.bearer: a keyword of keywords.tsv
-//     (English, Chinese and some others) names the value on the same line. Veto
-//     words ("cache key", "page token", "token hash") withdraw the keyword. The value
-//     must look drawn at random: changes between letters and digits, not words.
+//     (English, Chinese and some others) names the value. Between the two may stand
+//     signs of assignment, marks of Markdown, XML and JSON, words such as "is" and
+//     "changed to", the flag of a command, or a line end when the value has a line
+//     for itself. Veto words ("cache key", "page token", "token hash") withdraw
+//     the keyword. The value must look drawn at random: changes between letters and
+//     digits, not the words of an identifier, not base64 of a phrase.
 //  4. secret.prefixed-token: a token of an unknown issuer: a word such as sk, pat or
 //     live in front of at least 20 random-looking characters, or any short prefix in
-//     front of at least 28 letters and digits of both cases.
+//     front of at least 28 letters and digits of both cases, or 32 of one case or
+//     with separators; hexadecimal digits only where the text speaks of a credential.
 //
 // # Views
 //
 // The text itself is scanned first. Only when a byte asks for it, a folded view is
 // scanned too: invisible characters dropped, full-width and look-alike letters, escapes
-// (Markdown, JSON, percent, numeric entities) replaced. A joined view puts tokens
-// together that were split over lines, string literals or equal groups. Base64
+// (Markdown, JSON, octal, percent, quoted-printable, entities) replaced. A joined view
+// puts tokens together that were split over lines, tags, string literals or equal groups. Base64
 // and hexadecimal runs that decode to plain ASCII are scanned decoded, at most
 // two levels deep. Offsets always refer to the original text.
 //

@@ -23,11 +23,13 @@ const (
 	kindJwt
 	kindJwk
 	kindPpk
+	kindXml
+	kindDsn
 	kindCurl
 	kindCommand // a program that takes a password as a flag
-	kindPrefix // a word that precedes the body of a token
-	kindLogin  // names a user, whose password may follow
-	kindCall   // a function whose first argument is often a token
+	kindPrefix  // a word that precedes the body of a token
+	kindLogin   // names a user, whose password may follow
+	kindCall    // a function whose first argument is often a token
 )
 
 // matches reports whether text begins with the keyword as a word: a letter of the same
@@ -59,6 +61,9 @@ func (k *keyword) matches(text string) bool {
 func (s *scanner) keyword(k *keyword, i int) (end int, ok bool) {
 	switch k.kind {
 	case kindPem:
+		if k.word == "END" {
+			return s.pemEnd(i)
+		}
 		return s.pem(i)
 	case kindJwt:
 		return s.jwt(i)
@@ -69,6 +74,10 @@ func (s *scanner) keyword(k *keyword, i int) (end int, ok bool) {
 		return 0, false
 	}
 	switch k.kind {
+	case kindXml:
+		return s.xmlKey(i)
+	case kindDsn:
+		return s.dsn(i)
 	case kindJwk:
 		return s.jwk(i)
 	case kindCurl:
@@ -339,4 +348,3 @@ func keyLike(n name, v string, loose bool) bool {
 	}
 	return len(v) >= 24 && s.best >= 20 && s.upper > 2 && s.lower > 2
 }
-

@@ -303,6 +303,11 @@ func (s *scanner) valueAt(k kind, p int) (start, end int, quoted bool) {
 	for n := 0; n < 3 && p < len(text) && (text[p] == '*' || text[p] == '('); n++ {
 		p++
 	}
+	if k == kindPassword && p < len(text) && text[p] == '{' { // ODBC's {value}
+		if shut := strings.IndexByte(text[p:min(len(text), p+maxUser)], '}'); shut > 1 && strings.IndexByte(text[p+1:p+shut], '{') < 0 && strings.IndexByte(text[p+1:p+shut], ' ') < 0 {
+			return p + 1, p + shut, true
+		}
+	}
 	quote := opensQuote(text[p:])
 	mark := byte(0)
 	if quote == 1 {

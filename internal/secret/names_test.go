@@ -40,7 +40,9 @@ var passwordNames = []string{
 
 var passwordValues = map[string]func(r *rand.Rand) string{
 	"letters and digits": func(r *rand.Rand) string { return draw(r, alphanum, 14) },
-	"with signs":         func(r *rand.Rand) string { return draw(r, alphanum, 6) + draw(r, "!@#$%^*?_", 1) + draw(r, alphanum, 4) + "7" },
+	"with signs": func(r *rand.Rand) string {
+		return draw(r, alphanum, 6) + draw(r, "!@#$%^*?_", 1) + draw(r, alphanum, 4) + "7"
+	},
 	"of a word": func(r *rand.Rand) string {
 		return []string{"Harbor", "Winter", "Purple", "Falcon", "Sunset"}[r.IntN(5)] + draw(r, "0123456789", 4) + draw(r, "!#$@", 1) + draw(r, "bcxyz", 2)
 	},
@@ -72,55 +74,105 @@ func TestNames(t *testing.T) {
 
 // lookAlikes draw what looks like a credential and is none.
 var lookAlikes = map[string]func(r *rand.Rand) string{
-	"git commit":       func(r *rand.Rand) string { return "Fixed in commit " + draw(r, hexDigits, 40) + " (see " + draw(r, hexDigits, 8) + ")" },
-	"git log":          func(r *rand.Rand) string { return draw(r, hexDigits, 7) + " token refresh: retry once\n" + draw(r, hexDigits, 7) + " drop legacy secret flag" },
-	"git object":       func(r *rand.Rand) string { return "tree " + draw(r, hexDigits, 40) + "\nparent " + draw(r, hexDigits, 40) },
-	"UUID":             func(r *rand.Rand) string { return "request " + drawUUID(r) + " failed, session_id=" + drawUUID(r) },
-	"UUID key":         func(r *rand.Rand) string { return "primary key " + drawUUID(r) + ", partition key: " + drawUUID(r) },
-	"ULID":             func(r *rand.Rand) string { return "order 01J" + draw(r, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 23) + " was refunded" },
-	"nanoid":           func(r *rand.Rand) string { return "room " + draw(r, urlSet, 21) + " has two members" },
-	"SHA-256":          func(r *rand.Rand) string { return "sha256:" + draw(r, hexDigits, 64) + "  app.tar.gz" },
-	"sum file":         func(r *rand.Rand) string { return draw(r, hexDigits, 64) + "  secret-scanner_linux_amd64.tar.gz" },
-	"image digest":     func(r *rand.Rand) string { return "image: registry.example/app@sha256:" + draw(r, hexDigits, 64) },
-	"content hash":     func(r *rand.Rand) string { return "content_hash: sha256:" + draw(r, hexDigits, 64) + "\nmd5: " + draw(r, hexDigits, 32) },
-	"package-lock":     func(r *rand.Rand) string { return `"integrity": "sha512-` + draw(r, base64Set, 86) + `==",` },
-	"yarn.lock":        func(r *rand.Rand) string { return "js-tokens@^4.0.0:\n  integrity sha512-" + draw(r, base64Set, 86) + "==\n" },
-	"go.sum":           func(r *rand.Rand) string { return "example.com/token v1.2.0 h1:" + draw(r, base64Set, 43) + "=" },
-	"Cargo.lock":       func(r *rand.Rand) string { return "name = \"secrecy\"\nchecksum = \"" + draw(r, hexDigits, 64) + "\"" },
-	"pip hashes":       func(r *rand.Rand) string { return "tokenizers==0.20 --hash=sha256:" + draw(r, hexDigits, 64) },
-	"SSH public key":   func(r *rand.Rand) string { return "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQ" + draw(r, base64Set, 330) + " deploy@host" },
-	"public key":       func(r *rand.Rand) string { return pemBlock("PUBLIC KEY", lines(draw(r, base64Set, 216), 64)) },
-	"certificate":      func(r *rand.Rand) string { return pemBlock("CERTIFICATE", lines(draw(r, base64Set, 900), 64)) },
-	"fingerprint":      func(r *rand.Rand) string { return "SHA256:" + draw(r, base64Set, 43) + " deploy key (ED25519)" },
-	"age recipient":    func(r *rand.Rand) string { return "age1" + draw(r, "qpzry9x8gf2tvdw0s3jn54khce6mua7l", 58) },
-	"image":            func(r *rand.Rand) string { return "![x](data:image/png;base64,iVBORw0KGgo" + draw(r, base64Set, 700) + "=)" },
-	"blob":             func(r *rand.Rand) string { return "payload: " + randomBase64(r, 300) },
-	"short blob":       func(r *rand.Rand) string { return "The frame is " + randomBase64(r, 48) + " on the wire." },
-	"URL-safe blob":    func(r *rand.Rand) string { return "cursor=" + base64.RawURLEncoding.EncodeToString(randomBytes(r, 60)) },
-	"next page":        func(r *rand.Rand) string { return "next_page_token: " + draw(r, urlSet, 60) },
-	"password hash":    func(r *rand.Rand) string { return "password: $2b$12$" + draw(r, alphanum, 53) },
-	"argon2":           func(r *rand.Rand) string { return "pass = $argon2id$v=19$m=65536,t=3,p=4$" + draw(r, base64Set, 22) + "$" + draw(r, base64Set, 43) },
-	"chunk":            func(r *rand.Rand) string { return "assets/index-" + draw(r, alphanum, 8) + ".js and main." + draw(r, hexDigits, 20) + ".css" },
-	"minified":         func(r *rand.Rand) string { return `!function(e,t){var n=e.token||"",r=t(n),o={password:!0,key:"a"};` + draw(r, allLetters, 3) + `=r.prototype.toString}(this,function(e){return e})` },
-	"ARN":              func(r *rand.Rand) string { return "arn:aws:secretsmanager:eu-west-1:" + draw(r, "0123456789", 12) + ":secret:prod/db-" + draw(r, alphanum, 6) },
-	"reference":        func(r *rand.Rand) string { return "password: op://Engineering/" + draw(r, lowerDigits, 26) + "/password" },
-	"variable":         func(*rand.Rand) string { return "API_KEY=${API_KEY}\nTOKEN=$TOKEN\npassword: {{ .Values.password }}\nsecret: <your-secret>" },
-	"placeholder":      func(r *rand.Rand) string { return "OPENAI_API_KEY=sk-" + strings.Repeat("x", 20+r.IntN(30)) },
-	"placeholder word": func(r *rand.Rand) string { return "token: gh" + "p_your" + strings.Repeat("Token", 6) + draw(r, "0123456789", 2) },
-	"angle brackets":   func(*rand.Rand) string { return "sk-<your-key>, api_key = \"<insert key here>\", Bearer <token>" },
-	"message ID":       func(r *rand.Rand) string { return "msg_01" + draw(r, alphanum, 22) + " and call_" + draw(r, alphanum, 24) },
-	"Stripe objects":   func(r *rand.Rand) string { return "cus_" + draw(r, alphanum, 14) + " paid pi_" + draw(r, alphanum, 24) },
-	"publishable":      func(r *rand.Rand) string { return "pk_" + "live_" + draw(r, alphanum, 24) },
-	"Chinese policy":   func(*rand.Rand) string { return "密码至少 12 位，包含大小写字母和数字，每 90 天更换一次；令牌 24 小时后过期，密钥保存在 Vault 里。" },
-	"policy":           func(r *rand.Rand) string { return fmt.Sprintf("Passwords need at least %d characters and one symbol; tokens expire after %dh; API keys are rotated every quarter by the SRE team.", 8+r.IntN(9), r.IntN(48)) },
-	"code":             func(*rand.Rand) string { return "token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)\napiKey := os.Getenv(\"ACME_API_KEY\")\npassword = getpass.getpass()\nsecretKey: process.env.SECRET_KEY_V2!" },
-	"type":             func(*rand.Rand) string { return "interface Auth { token: string; password?: string; apiKey: Base64String2048; }" },
-	"test log":         func(*rand.Rand) string { return "=== RUN TestTokenRefresh/ipv4\n--- PASS: TestTokenRefresh/ipv4 (0.03s)\n--- PASS: TestSecretStore2/RoundTrip_V3 (0.00s)" },
-	"file names":       func(r *rand.Rand) string { return "The key is in ~/.ssh/id_ed25519, tokens in /run/secrets/token-v2." + draw(r, lowerDigits, 5) },
-	"trace":            func(r *rand.Rand) string { return "traceparent: 00-" + draw(r, hexDigits, 32) + "-" + draw(r, hexDigits, 16) + "-01" },
+	"git commit": func(r *rand.Rand) string {
+		return "Fixed in commit " + draw(r, hexDigits, 40) + " (see " + draw(r, hexDigits, 8) + ")"
+	},
+	"git log": func(r *rand.Rand) string {
+		return draw(r, hexDigits, 7) + " token refresh: retry once\n" + draw(r, hexDigits, 7) + " drop legacy secret flag"
+	},
+	"git object": func(r *rand.Rand) string {
+		return "tree " + draw(r, hexDigits, 40) + "\nparent " + draw(r, hexDigits, 40)
+	},
+	"UUID":     func(r *rand.Rand) string { return "request " + drawUUID(r) + " failed, session_id=" + drawUUID(r) },
+	"UUID key": func(r *rand.Rand) string { return "primary key " + drawUUID(r) + ", partition key: " + drawUUID(r) },
+	"ULID": func(r *rand.Rand) string {
+		return "order 01J" + draw(r, "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 23) + " was refunded"
+	},
+	"nanoid":       func(r *rand.Rand) string { return "room " + draw(r, urlSet, 21) + " has two members" },
+	"SHA-256":      func(r *rand.Rand) string { return "sha256:" + draw(r, hexDigits, 64) + "  app.tar.gz" },
+	"sum file":     func(r *rand.Rand) string { return draw(r, hexDigits, 64) + "  secret-scanner_linux_amd64.tar.gz" },
+	"image digest": func(r *rand.Rand) string { return "image: registry.example/app@sha256:" + draw(r, hexDigits, 64) },
+	"content hash": func(r *rand.Rand) string {
+		return "content_hash: sha256:" + draw(r, hexDigits, 64) + "\nmd5: " + draw(r, hexDigits, 32)
+	},
+	"package-lock": func(r *rand.Rand) string { return `"integrity": "sha512-` + draw(r, base64Set, 86) + `==",` },
+	"yarn.lock": func(r *rand.Rand) string {
+		return "js-tokens@^4.0.0:\n  integrity sha512-" + draw(r, base64Set, 86) + "==\n"
+	},
+	"go.sum":     func(r *rand.Rand) string { return "example.com/token v1.2.0 h1:" + draw(r, base64Set, 43) + "=" },
+	"Cargo.lock": func(r *rand.Rand) string { return "name = \"secrecy\"\nchecksum = \"" + draw(r, hexDigits, 64) + "\"" },
+	"pip hashes": func(r *rand.Rand) string { return "tokenizers==0.20 --hash=sha256:" + draw(r, hexDigits, 64) },
+	"SSH public key": func(r *rand.Rand) string {
+		return "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQ" + draw(r, base64Set, 330) + " deploy@host"
+	},
+	"public key":    func(r *rand.Rand) string { return pemBlock("PUBLIC KEY", lines(draw(r, base64Set, 216), 64)) },
+	"certificate":   func(r *rand.Rand) string { return pemBlock("CERTIFICATE", lines(draw(r, base64Set, 900), 64)) },
+	"fingerprint":   func(r *rand.Rand) string { return "SHA256:" + draw(r, base64Set, 43) + " deploy key (ED25519)" },
+	"age recipient": func(r *rand.Rand) string { return "age1" + draw(r, "qpzry9x8gf2tvdw0s3jn54khce6mua7l", 58) },
+	"image": func(r *rand.Rand) string {
+		return "![x](data:image/png;base64,iVBORw0KGgo" + draw(r, base64Set, 700) + "=)"
+	},
+	"blob":          func(r *rand.Rand) string { return "payload: " + randomBase64(r, 300) },
+	"short blob":    func(r *rand.Rand) string { return "The frame is " + randomBase64(r, 48) + " on the wire." },
+	"URL-safe blob": func(r *rand.Rand) string { return "cursor=" + base64.RawURLEncoding.EncodeToString(randomBytes(r, 60)) },
+	"next page":     func(r *rand.Rand) string { return "next_page_token: " + draw(r, urlSet, 60) },
+	"password hash": func(r *rand.Rand) string { return "password: $2b$12$" + draw(r, alphanum, 53) },
+	"argon2": func(r *rand.Rand) string {
+		return "pass = $argon2id$v=19$m=65536,t=3,p=4$" + draw(r, base64Set, 22) + "$" + draw(r, base64Set, 43)
+	},
+	"chunk": func(r *rand.Rand) string {
+		return "assets/index-" + draw(r, alphanum, 8) + ".js and main." + draw(r, hexDigits, 20) + ".css"
+	},
+	"minified": func(r *rand.Rand) string {
+		return `!function(e,t){var n=e.token||"",r=t(n),o={password:!0,key:"a"};` + draw(r, allLetters, 3) + `=r.prototype.toString}(this,function(e){return e})`
+	},
+	"ARN": func(r *rand.Rand) string {
+		return "arn:aws:secretsmanager:eu-west-1:" + draw(r, "0123456789", 12) + ":secret:prod/db-" + draw(r, alphanum, 6)
+	},
+	"reference": func(r *rand.Rand) string {
+		return "password: op://Engineering/" + draw(r, lowerDigits, 26) + "/password"
+	},
+	"variable": func(*rand.Rand) string {
+		return "API_KEY=${API_KEY}\nTOKEN=$TOKEN\npassword: {{ .Values.password }}\nsecret: <your-secret>"
+	},
+	"placeholder": func(r *rand.Rand) string { return "OPENAI_API_KEY=sk-" + strings.Repeat("x", 20+r.IntN(30)) },
+	"placeholder word": func(r *rand.Rand) string {
+		return "token: gh" + "p_your" + strings.Repeat("Token", 6) + draw(r, "0123456789", 2)
+	},
+	"angle brackets": func(*rand.Rand) string { return "sk-<your-key>, api_key = \"<insert key here>\", Bearer <token>" },
+	"message ID": func(r *rand.Rand) string {
+		return "msg_01" + draw(r, alphanum, 22) + " and call_" + draw(r, alphanum, 24)
+	},
+	"Stripe objects": func(r *rand.Rand) string { return "cus_" + draw(r, alphanum, 14) + " paid pi_" + draw(r, alphanum, 24) },
+	"publishable":    func(r *rand.Rand) string { return "pk_" + "live_" + draw(r, alphanum, 24) },
+	"Chinese policy": func(*rand.Rand) string {
+		return "密码至少 12 位，包含大小写字母和数字，每 90 天更换一次；令牌 24 小时后过期，密钥保存在 Vault 里。"
+	},
+	"policy": func(r *rand.Rand) string {
+		return fmt.Sprintf("Passwords need at least %d characters and one symbol; tokens expire after %dh; API keys are rotated every quarter by the SRE team.", 8+r.IntN(9), r.IntN(48))
+	},
+	"code": func(*rand.Rand) string {
+		return "token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)\napiKey := os.Getenv(\"ACME_API_KEY\")\npassword = getpass.getpass()\nsecretKey: process.env.SECRET_KEY_V2!"
+	},
+	"type": func(*rand.Rand) string {
+		return "interface Auth { token: string; password?: string; apiKey: Base64String2048; }"
+	},
+	"test log": func(*rand.Rand) string {
+		return "=== RUN TestTokenRefresh/ipv4\n--- PASS: TestTokenRefresh/ipv4 (0.03s)\n--- PASS: TestSecretStore2/RoundTrip_V3 (0.00s)"
+	},
+	"file names": func(r *rand.Rand) string {
+		return "The key is in ~/.ssh/id_ed25519, tokens in /run/secrets/token-v2." + draw(r, lowerDigits, 5)
+	},
+	"trace": func(r *rand.Rand) string {
+		return "traceparent: 00-" + draw(r, hexDigits, 32) + "-" + draw(r, hexDigits, 16) + "-01"
+	},
 	"Solidity address": func(r *rand.Rand) string { return "token contract 0x" + draw(r, hexDigits, 40) },
-	"video link":       func(r *rand.Rand) string { return "https://youtu.be/" + draw(r, urlSet, 11) + "?si=" + draw(r, urlSet, 16) },
-	"document link":    func(r *rand.Rand) string { return "https://docs.google.com/document/d/1" + draw(r, urlSet, 43) + "/edit" },
+	"video link": func(r *rand.Rand) string {
+		return "https://youtu.be/" + draw(r, urlSet, 11) + "?si=" + draw(r, urlSet, 16)
+	},
+	"document link": func(r *rand.Rand) string {
+		return "https://docs.google.com/document/d/1" + draw(r, urlSet, 43) + "/edit"
+	},
 }
 
 func randomBytes(r *rand.Rand, n int) []byte {

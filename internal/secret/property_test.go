@@ -136,6 +136,7 @@ func TestAdversarialInput(t *testing.T) {
 	for _, unit := range []string{
 		"token=", "password is ", "eyJ-", "eyJ.a", `"kty"`, "-----BEGIN PRIVATE KEY-----", "PuTTY-User-Key-File-", "a://b:c", "AzFu", "ghp_", "sk-", "key: a\n",
 		"\u200b", "\\n", "&#45;", "a b ", "aa1\n", "x\"+\"", "| token |\n|--|\n", "Basic YWFh", "AK" + "IA" + draw(r, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16) + " ", b64("token ")[:8] + "+", "\u0430b", "curl -u ", "M.",
+		"-----END PRIVATE KEY-----", "AAAA-----END PRIVATE KEY-----", "<RSAKeyValue>", "a:b@tcp(", "kty: ", "\"a1\", ", "sk-a1<br>", "=2D", "\u0430", "mysql -p ", "password:\n", "token to to ", "creds: a/", "5Kabcdefghijkmnopqrstuvwxyzabcdefghijkmnopqrstuvwxyz2 ", "a-b-c-", "ab.", "mydbtoken ",
 	} {
 		text := strings.Repeat(unit, size/len(unit))
 		wellFormed(t, text, Scan(text))

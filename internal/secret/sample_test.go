@@ -61,8 +61,17 @@ func (sg seg) members() string {
 }
 
 // token builds a token of f with its shortest or longest lengths and, where the
-// algorithm is known, its checksum.
+// algorithm is known, its checksum. A draw that reads like a word or a placeholder as
+// a whole is drawn again.
 func (f *format) token(r *rand.Rand, longest bool) string {
+	for {
+		if s := f.drawn(r, longest); f.accepts(s) {
+			return s
+		}
+	}
+}
+
+func (f *format) drawn(r *rand.Rand, longest bool) string {
 	var b strings.Builder
 	for _, sg := range f.segs {
 		n := int(sg.min)

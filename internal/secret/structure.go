@@ -16,15 +16,18 @@ const (
 // short, indented, quoted with "> ", or with line ends written as \n.
 func (s *scanner) pem(i int) (int, bool) {
 	text := s.text
-	if !strings.HasSuffix(text[:i], "--") { // five dashes, but editors turn some into one
+	if !armoured(text[:i]) {
 		return 0, false
 	}
 	label := text[i:min(len(text), i+maxLabel)]
-	dashes := strings.Index(label, "-----")
+	dashes := strings.Index(label, "--")
 	if dashes < 0 || !strings.Contains(label[:dashes], "PRIVATE KEY") {
 		return 0, false
 	}
-	p := i + dashes + 5
+	p := i + dashes + 2
+	for p < len(text) && text[p] == '-' {
+		p++
+	}
 	limit := min(len(text), p+maxHeader)
 	total, last := 0, p
 	for p < limit {
@@ -35,13 +38,18 @@ func (s *scanner) pem(i int) (int, bool) {
 		}
 		run := p - start
 		switch {
-		case run == 0 && strings.HasPrefix(text[p:], "-----END"):
+		case run == 0 && (strings.HasPrefix(text[p:], "-----END") || strings.HasPrefix(text[p:], "---- END")):
 			last = p
-			if nl := strings.Index(text[p+5:min(len(text), p+5+maxLabel)], "-----"); nl >= 0 {
-				last = p + 5 + nl + 5
+			if nl := strings.Index(text[p+8:min(len(text), p+8+maxLabel)], "----"); nl >= 0 {
+				last = p + 8 + nl + 4
+			}
+			for last < len(text) && text[last] == '-' {
+				last++
 			}
 			p = limit
-		case p < limit && text[p] == ':' || run > 0 && run < 16 && strings.HasPrefix(text[start:], "Comment"):
+		case run > 0 && run < 6 && p < limit && digits(text[start:p]) && strings.IndexByte(":|.)", text[p]) >= 0:
+			p++ // the number of a line
+		case run < 16 && armourHeader(text[start:limit]):
 			for p < limit && text[p] != '\n' && !strings.HasPrefix(text[p:], `\n`) {
 				p++
 			}
@@ -57,6 +65,86 @@ func (s *scanner) pem(i int) (int, bool) {
 		return 0, false
 	}
 	return s.record("secret.pem-private-key", i-2, last), true
+}
+
+// armoured reports dashes at the end: five, four and a space (RFC 4716), or fewer where
+// an editor turned some into one.
+func armoured(before string) bool {
+	return strings.HasSuffix(before, "--") || strings.HasSuffix(before, "-- ")
+}
+
+// armourHeader reports a line with a name and a colon, as RFC 1421 and RFC 4716 have
+// in front of the body.
+func armourHeader(line string) bool {
+	i := 0
+	for i < len(line) && i < 40 && (class[line[i]]&isAlnum != 0 || line[i] == '-') {
+		i++
+	}
+	return i > 2 && i < len(line) && line[i] == ':'
+}
+
+// pemEnd finds a private key whose first line is missing, in front of "END" at i.
+func (s *scanner) pemEnd(i int) (int, bool) {
+	text := s.text
+	label := text[i:min(len(text), i+maxLabel)]
+	dashes := strings.Index(label, "--")
+	if !armoured(text[:i]) || dashes < 0 || !strings.Contains(label[:dashes], "PRIVATE KEY") {
+		return 0, false
+	}
+	end := i
+	for end > 0 && (text[end-1] == '-' || text[end-1] == ' ') {
+		end--
+	}
+	p, total := end, 0
+	for p > 0 && end-p < maxHeader && (isBase64(text[p-1]) || text[p-1] <= ' ' || strings.IndexByte(">\"'+,|\\", text[p-1]) >= 0) {
+		if p--; isBase64(text[p]) {
+			total++
+		}
+	}
+	run := 0
+	for run < total && p+run < end && isBase64(text[p+run]) {
+		run++
+	}
+	if total < minBody || strings.Count(text[p:end], " ")*8 > total || repetitive(text[p:p+run]) {
+		return 0, false
+	}
+	return s.record("secret.pem-private-key", p, i+dashes+2), true
+}
+
+// xmlKey finds the private exponent of an RSA key in XML (.NET, XML-DSig with <D>) behind
+// "RSAKeyValue" at i.
+func (s *scanner) xmlKey(i int) (int, bool) {
+	rest := s.text[i:min(len(s.text), i+maxHeader)]
+	at := strings.Index(rest, "<D>")
+	if at < 0 {
+		return 0, false
+	}
+	start := i + at + 3
+	end := start
+	for end < len(s.text) && end-start < 1024 && (isBase64(s.text[end]) || s.text[end] <= ' ') {
+		end++
+	}
+	if end-start < minBody || placeholder(s.text[start:end]) {
+		return 0, false
+	}
+	return s.record("secret.xml-private-key", start, end), true
+}
+
+// dsn finds the password of a data source name of Go's MySQL driver
+// ("user:password@tcp(host:port)/db") in front of the network at i.
+func (s *scanner) dsn(i int) (int, bool) {
+	if i == 0 || s.text[i-1] != '@' {
+		return 0, false
+	}
+	start := i - 1
+	for start > 0 && i-start < maxUser && s.text[start-1] > ' ' && s.text[start-1] != ':' && strings.IndexByte("\"'`", s.text[start-1]) < 0 {
+		start--
+	}
+	if start == 0 || s.text[start-1] != ':' || !urlPassword(s.text[start:i-1], "") {
+		return 0, false
+	}
+	s.record("secret.url-password", start, i-1)
+	return i + 3, true
 }
 
 // skipArmour skips what may stand between the lines of an armoured key.
@@ -126,7 +214,7 @@ func (s *scanner) jwt(i int) (int, bool) {
 	p, dots, last := 0, 0, 0
 	header := 0
 	for p < len(text) {
-		if text[p] == '.' && dots < 4 && p+1 < len(text) && urlSafe(text[p+1]) {
+		if text[p] == '.' && dots < 4 && p+1 < len(text) && (urlSafe(text[p+1]) || text[p+1] == '.' && dots == 0) {
 			if dots == 0 {
 				header = p
 			}
@@ -161,46 +249,66 @@ func contains(b []byte, w string) bool {
 	return false
 }
 
-// jwk finds the private member of a JSON Web Key (RFC 7517): "d", or "k" of a symmetric one.
+// jwk finds the private member of a JSON Web Key (RFC 7517), also in YAML: "d", or "k"
+// of a symmetric one.
 func (s *scanner) jwk(i int) (int, bool) {
 	text := s.text
-	open := strings.LastIndexByte(text[max(0, i-maxObject):i], '{')
-	shut := strings.IndexByte(text[i:min(len(text), i+maxObject)], '}')
-	if open < 0 || i == 0 || text[i-1] != '"' {
+	from := max(0, i-maxObject)
+	end := min(len(text), i+maxObject)
+	quote := ""
+	if i > 0 && (text[i-1] == '"' || text[i-1] == '\'') {
+		quote = text[i-1 : i]
+		open := strings.LastIndexByte(text[from:i], '{')
+		if open < 0 {
+			return 0, false
+		}
+		from += open
+		if shut := strings.IndexByte(text[i:end], '}'); shut >= 0 {
+			end = i + shut
+		}
+	} else if !strings.HasPrefix(text[i:], "kty:") {
 		return 0, false
 	}
-	open += max(0, i-maxObject)
-	end := min(len(text), i+maxObject)
-	if shut >= 0 {
-		end = i + shut
-	}
-	for _, member := range [...]string{`"d"`, `"k"`} {
-		if member == `"k"` && !strings.Contains(text[open:end], `"oct"`) {
+	for _, name := range [...]string{"d", "k"} {
+		if name == "k" && !strings.Contains(text[from:end], "oct") {
 			continue
 		}
-		at := strings.Index(text[open:end], member)
-		if at < 0 {
-			continue
-		}
-		p := skipSpace(text, open+at+3)
-		if p >= end || text[p] != ':' {
-			continue
-		}
-		p = skipSpace(text, p+1)
-		if p >= end || text[p] != '"' {
-			continue
-		}
-		p++
+		p := member(text, from, end, quote, name)
 		q := p
 		for q < end && urlSafe(text[q]) {
 			q++
 		}
-		if q-p >= 20 && !placeholder(text[p:q]) {
+		if p > 0 && q-p >= 20 && !placeholder(text[p:q]) {
 			s.record("secret.jwk-private-key", p, q)
 			return i + 3, true
 		}
 	}
 	return 0, false
+}
+
+// member returns where the value of a member begins in text[from:end], 0 when it is not
+// there. quote is the quotation mark of JSON, or none where a member is a line of YAML.
+func member(text string, from, end int, quote, name string) int {
+	for p := from; p < end; {
+		at := strings.Index(text[p:end], quote+name+quote)
+		if at < 0 {
+			return 0
+		}
+		start := p + at
+		p = start + len(quote)*2 + len(name)
+		if quote == "" && start > 0 && text[start-1] > ' ' {
+			continue
+		}
+		v := skipSpace(text, p)
+		if v >= end || text[v] != ':' {
+			continue
+		}
+		if v = skipSpace(text, v+1); v < end && (text[v] == '"' || text[v] == '\'') {
+			v++
+		}
+		return min(v, end)
+	}
+	return 0
 }
 
 // userinfo finds a password in "scheme://user:password@host" at the colon i. A token in
