@@ -264,14 +264,29 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 		ctx = late
 	}
 
-	unlock, err := r.lock(ctx)
+	var again []*proposal
+	var verdicts []Verdict
+	b, err := r.share(ctx, func(w *world) (b *batch, err error) {
+		if again, err = r.judgeAgain(w, who, cs, plan); err == nil {
+			b, verdicts, err = r.settle(w, again)
+		}
+		return b, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer unlock()
-	if w, err = r.world(ctx); err != nil {
-		return nil, err
+	for i := range verdicts {
+		if v := &verdicts[i]; b.lost {
+			*v = verdict(Memory{Path: again[i].names[0].shown()}, lostRace())
+		} else if v.Outcome == Accepted {
+			v.Notices = append(v.Notices, b.indexNotice()...)
+		}
 	}
+	return verdicts, nil
+}
+
+// judgeAgain judges a plan under the lock, with what the host's rules said of it before.
+func (r *Room) judgeAgain(w *world, who author, cs []Candidate, plan []*proposal) ([]*proposal, error) {
 	again, err := r.prepare(w, who, cs)
 	if err != nil {
 		return nil, err
@@ -289,7 +304,7 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 			p.findings = append(p.findings, refuse("stale.base", Rejected, "path", "the memory changed while the host's rules were asked", "read it again and propose the change anew"))
 		}
 	}
-	return r.settle(ctx, w, again)
+	return again, nil
 }
 
 // judgePlan judges each proposal, and then the plan: it stands or falls as one.
@@ -442,13 +457,10 @@ func refuse(rule string, o Outcome, field, message, fix string) Finding {
 	return Finding{Rule: rule, Outcome: o, Field: field, Message: message, Fix: fix}
 }
 
-// settle carries the plan's decision out, under the lock: the accepted are stored
+// settle makes of the plan's decision what it does to the disk: the accepted are stored
 // as one journal write, the held wait in pending, the refused leave one row each
 // without content.
-func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdict, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+func (r *Room) settle(w *world, plan []*proposal) (*batch, []Verdict, error) {
 	var b batch
 	verdicts := make([]Verdict, len(plan))
 	planID := ""
@@ -476,12 +488,12 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 			}
 			v.Memory = p.memory(w.now)
 			if err := r.store(&b, p, w, row, v); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if over, err := r.supersede(&b, w, p.cand.Supersedes, p.target().String(), row); err != nil {
-				return nil, err
+				return nil, nil, err
 			} else if over.Outcome != Accepted {
-				return r.refuseAll(plan, i, over), nil
+				return new(batch), r.refuseAll(plan, i, over), nil
 			}
 		case v.Outcome == Held:
 			v.Memory = p.memory(w.now)
@@ -495,17 +507,8 @@ func (r *Room) settle(ctx context.Context, w *world, plan []*proposal) ([]Verdic
 			b.note(row)
 		}
 	}
-	if err := r.commit(ctx, w, &b); err != nil {
-		return nil, err
-	}
-	for i := range verdicts {
-		if v := &verdicts[i]; b.lost {
-			*v = verdict(Memory{Path: plan[i].names[0].shown()}, lostRace())
-		} else if v.Outcome == Accepted {
-			v.Notices = append(v.Notices, b.indexNotice()...)
-		}
-	}
-	return verdicts, nil
+	b.stamp(w.now)
+	return &b, verdicts, nil
 }
 
 // planID names what is done together, and has to be undone together.

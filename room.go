@@ -62,8 +62,9 @@ const (
 // hand it to an agent. Many goroutines, and many processes, may use one directory
 // at once. A zero Room returns fs.ErrClosed.
 type Room struct {
-	opts Options
-	disk *rootfs.Dir
+	opts  Options
+	disk  *rootfs.Dir
+	queue queue
 
 	mu       sync.Mutex // guards what follows; held for moments, never over I/O of a write
 	closed   bool
@@ -249,13 +250,21 @@ func (r *Room) world(ctx context.Context) (*world, error) {
 	r.mu.Lock()
 	state := r.ledger.state
 	r.mu.Unlock()
-	return &world{opts: &r.opts, state: state, index: index, now: r.opts.Now().UTC(), meta: func(path string) (meta, bool) {
+	w := &world{opts: &r.opts, index: index, now: r.opts.Now().UTC()}
+	w.use(r, state)
+	return w, nil
+}
+
+// use makes a state the one that is judged against.
+func (w *world) use(r *Room, state *journal.State) {
+	w.state = state
+	w.meta = func(path string) (meta, bool) {
 		acc, ok := state.Accepted[path]
 		if !ok {
 			return meta{}, false
 		}
 		return r.metas.of(path, acc.Hash, 4*r.opts.Limits.Memories, func() ([]byte, error) { return r.version(acc.Seq, acc.Hash) })
-	}}, nil
+	}
 }
 
 // lock takes the room for writing, creating it where it is missing, and reads what
