@@ -180,19 +180,12 @@ func sameMap[V any](a, b map[string]V) bool {
 
 // versions compares the files with the rows.
 func (c *inspection) versions(ctx context.Context) error {
-	names, err := c.room.disk.LibList("versions")
-	if err != nil {
+	there, err := c.room.versionFiles()
+	if err != nil || c.lines == nil {
 		return err
 	}
-	there := map[string]bool{}
-	for _, f := range names {
-		there["versions/"+f] = true
-	}
-	if c.lines == nil {
-		return nil
-	}
-	for _, f := range names {
-		name := "versions/" + f
+	for name := range journal.Sorted(there) {
+		f := strings.TrimPrefix(name, "versions/")
 		seq, _, ok := journal.ParseVersionName(name)
 		switch {
 		case !ok && (strings.HasPrefix(f, "outside-") || strings.HasPrefix(f, "conflict-")):
@@ -209,7 +202,7 @@ func (c *inspection) versions(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !k.promised || !there[name] && c.lines.gone(k) {
+		if !k.promised || !there[name] && c.lines.gone(k) && c.lines.needless(name) {
 			continue
 		}
 		if _, err := c.room.version(k.seq, k.hash); err == nil {
@@ -345,9 +338,13 @@ func (c *inspection) rest(context.Context) error {
 		return err
 	}
 	segments, err := r.disk.LibList(segmentDir)
+	if err != nil {
+		return err
+	}
+	b, _, _, err := r.readBase()
 	for _, f := range segments {
-		if segmentOf(f) >= r.ledger.first {
-			c.add("check.left", segmentDir+"/"+f, "sealing the journal was cut short", "open the room, or run Check with repair")
+		if seq := segmentOf(f); seq >= r.ledger.first || seq > 0 && seq <= b.Seq {
+			c.add("check.left", segmentDir+"/"+f, "sealing or dropping rows of the journal was cut short", "open the room, or run Check with repair")
 		}
 	}
 	return err
@@ -378,6 +375,11 @@ func (r *Room) mend(ctx context.Context) error {
 	w, err := r.world(ctx)
 	if err != nil {
 		return err
+	}
+	if b, _, ok, err := r.readBase(); err != nil || ok {
+		if err = errors.Join(err, r.dropBefore(b.Seq)); err != nil {
+			return err
+		}
 	}
 	if err := r.mendVersions(lines); err != nil {
 		return err
@@ -439,21 +441,11 @@ func (r *Room) mendVersions(lines *lineage) error {
 	for _, a := range lines.state.Archived {
 		archived = append(archived, archiveName(a.Retired, a.Path))
 	}
-	names, err := r.disk.LibList("versions")
-	if err != nil {
+	if err := r.removeGone(lines); err != nil {
 		return err
 	}
-	for _, f := range names {
-		name := "versions/" + f
-		k := lines.files[name]
-		if k != nil && lines.gone(k) && lines.needless(name) {
-			if err := r.disk.LibRemove(name); err != nil {
-				return err
-			}
-		}
-	}
 	for name, k := range journal.Sorted(lines.files) {
-		if !k.promised || lines.gone(k) {
+		if !k.promised || lines.gone(k) && lines.needless(name) {
 			continue
 		}
 		if _, err := r.version(k.seq, k.hash); err == nil {

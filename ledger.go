@@ -46,6 +46,8 @@ type ledger struct {
 	state *journal.State
 	fresh int           // rows decoded since the checkpoint
 	last  []journal.Row // the rows of the last append
+
+	pledge string // digest of the base that was read, until its row was; see readBase
 }
 
 // lastAppend keeps the rows of the last append among those that were read.
@@ -117,6 +119,9 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 	}
 	state := from.state.Clone()
 	r.fold(state, rows)
+	if r.honoured(from.pledge, rows) != "" {
+		return -1, tampered(errUnpledged)
+	}
 	r.ledger = ledger{first: from.first, size: from.size + int64(good), head: next, state: state, fresh: from.fresh + len(rows), last: lastAppend(rows, from.last)}
 	if r.opts.Key == nil && (r.local == nil || !r.local.ok) {
 		// History, but not authority: what it accepted counts where it was accepted.

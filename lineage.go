@@ -13,13 +13,14 @@ import (
 // what it holds stopped to count, and what may be gone. It is built by one pass over
 // the rows.
 type lineage struct {
-	files  map[string]*kin    // by version name
-	bySeq  map[int64][]*kin   // the same, by the row that wrote them
-	closed map[string][]until // by path, in the order of the rows
-	pruned map[string]int64   // by path: what ended there by that row was pruned
-	state  *journal.State     // after the last row
-	need   rests              // what it rests on
-	rows   int64              // the last row
+	files   map[string]*kin    // by version name
+	bySeq   map[int64][]*kin   // the same, by the row that wrote them
+	closed  map[string][]until // by path, in the order of the rows
+	pruned  map[string]int64   // by path: what ended there by that row was pruned
+	state   *journal.State     // after the last row
+	need    rests              // what it rests on
+	rows    int64              // the last row
+	dropped journal.Row        // the last prune row that dropped files of the journal; Ref is 0 for none
 	// strange counts the rows that do not count, for want of a right MAC.
 	strange int
 }
@@ -91,16 +92,18 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 	l := &lineage{files: map[string]*kin{}, bySeq: map[int64][]*kin{}, closed: map[string][]until{}, pruned: map[string]int64{}}
 	var line descent
 	var last journal.Row
-	accs := map[string]journal.Accepted{} // as they were before last
+	was := map[string][]until{} // what each path rested on before last; until.row is the version's
 	began := false
 	state, err := r.replay(ctx, func(before *journal.State, row journal.Row) bool {
 		if !began {
 			began = true
 			l.base(before)
 			line.begin(before)
-			maps.Copy(accs, before.Accepted)
+			for path := range restsOn(before).paths() {
+				was[path] = resting(before, path)
+			}
 		}
-		l.settle(accs, before, last)
+		l.settle(was, before, last)
 		l.rows, last = row.Seq, row
 		if !r.vouched(row) {
 			l.explain(row)
@@ -111,13 +114,13 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 			l.purge(row, line, restsOn(before))
 		}
 		line.step(row)
-		l.take(row)
+		l.take(before, row)
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	l.settle(accs, state, last)
+	l.settle(was, state, last)
 	l.state, l.need = state, restsOn(state)
 	return l, nil
 }
@@ -160,6 +163,17 @@ func restsOn(s *journal.State) rests {
 	return need
 }
 
+// paths is the set of all paths that rest on something.
+func (n rests) paths() map[string]bool {
+	all := map[string]bool{}
+	for _, paths := range n {
+		for _, p := range paths {
+			all[p] = true
+		}
+	}
+	return all
+}
+
 // explain notes the files that a row can have left, none of which it promises.
 func (l *lineage) explain(row journal.Row) {
 	path := row.Path
@@ -184,13 +198,18 @@ func (l *lineage) file(seq int64, hash, path string) *kin {
 }
 
 // take notes what a row did to versions.
-func (l *lineage) take(row journal.Row) {
+func (l *lineage) take(before *journal.State, row journal.Row) {
 	l.explain(row)
 	if brings(row) && !(opOfRow(row) == journal.OpRename && row.New == row.Old) {
 		l.file(row.Seq, row.New, row.Path).promised = true
 	}
 	if row.Old != "" && row.Old != row.New && row.Op != journal.OpHold && row.Op != journal.OpPrune && row.Op != journal.OpAdopt && row.Op != journal.OpObserve {
-		l.end(l.file(row.Seq, row.Old, row.Path), row.Path, row)
+		k := l.file(row.Seq, row.Old, row.Path)
+		if before.Accepted[row.Path].Hash != row.Old {
+			l.end(k, row.Path, row)
+		} else { // a second copy, which may go with the first
+			k.ends = append(k.ends, until{row.Path, row.Old, row.Seq, row.Time})
+		}
 	}
 	switch {
 	case row.Op == journal.OpAbort:
@@ -200,6 +219,8 @@ func (l *lineage) take(row journal.Row) {
 		}
 	case row.Op == journal.OpPrune && row.Path != "":
 		l.pruned[row.Path] = max(l.pruned[row.Path], row.Ref)
+	case row.Op == journal.OpPrune:
+		l.dropped = row
 	}
 }
 
@@ -219,23 +240,36 @@ func (l *lineage) purge(row journal.Row, line descent, need rests) {
 	}
 }
 
-// settle notes which accepted texts the last row ended, and brings accs up to date.
-func (l *lineage) settle(accs map[string]journal.Accepted, now *journal.State, last journal.Row) {
+// resting lists what a path rests on: what stands there, what was retired from there, and
+// what is judged against when something comes back.
+func resting(s *journal.State, path string) []until {
+	var all []until
+	if a, ok := s.Accepted[path]; ok {
+		all = append(all, until{path: path, hash: a.Hash, row: a.Seq})
+	}
+	if a, ok := s.Archived[path]; ok {
+		all = append(all, until{path: path, hash: a.Hash, row: a.Seq})
+	}
+	if t, ok := s.Tombs[path]; ok && t.Hash != "" {
+		all = append(all, until{path: path, hash: t.Hash, row: t.Seq})
+	}
+	return all
+}
+
+// settle notes what the last row ended, and brings was up to date.
+func (l *lineage) settle(was map[string][]until, now *journal.State, last journal.Row) {
 	at := []string{last.Path, last.To}
 	if last.Op == journal.OpAnchor || last.Op == journal.OpAbort {
-		at = slices.Concat(slices.Collect(maps.Keys(accs)), slices.Collect(maps.Keys(now.Accepted)))
+		at = slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(now.Accepted)), slices.Collect(maps.Keys(now.Tombs)))
 	}
 	for _, path := range at {
-		was, had := accs[path]
-		is, has := now.Accepted[path]
-		if had && (!has || was.Seq != is.Seq || was.Hash != is.Hash) {
-			l.end(l.file(was.Seq, was.Hash, path), path, last)
+		is := resting(now, path)
+		for i, u := range was[path] {
+			if !slices.Contains(is, u) && !slices.Contains(was[path][:i], u) {
+				l.end(l.file(u.row, u.hash, path), path, last)
+			}
 		}
-		if has {
-			accs[path] = is
-		} else {
-			delete(accs, path)
-		}
+		was[path] = is
 	}
 }
 

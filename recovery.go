@@ -170,6 +170,10 @@ func (r *Room) finish(ctx context.Context, cut []journal.Row, rows map[int64]jou
 			if row.Seq > state.Epoch && (r.opts.Key == nil || row.Verified) { // a purge of elsewhere erases nothing here
 				_, err = r.erase(ctx, row.Seq, nil)
 			}
+		case row.Op == journal.OpPrune:
+			if row.Seq > state.Epoch && r.vouched(row) { // nor does a prune
+				err = r.finishPrune(ctx)
+			}
 		case r.counts(state, row):
 			err = r.rollForward(row)
 		}

@@ -81,7 +81,7 @@ func (r *Room) load(first int64, data []byte) (ledger, error) {
 	if err != nil {
 		return ledger{}, err
 	}
-	l, err := r.origin(sealed, first)
+	l, sealed, pledge, err := r.origin(sealed, first)
 	if err != nil {
 		return ledger{}, err
 	}
@@ -89,9 +89,10 @@ func (r *Room) load(first int64, data []byte) (ledger, error) {
 	if cp := r.readCheckpoint(); cp != nil {
 		if i, n, ok := cp.covers(r, sealed, data); ok {
 			l.head, l.state = cp.head(), cp.State
-			at, skip = i, n
+			at, skip, pledge = i, n, "" // whoever wrote it has seen the row
 		}
 	}
+	l.pledge = pledge
 	for ; at < len(sealed); at++ {
 		body, err := r.disk.LibRead(segmentName(sealed[at]), maxAudit)
 		if err != nil {
@@ -104,6 +105,15 @@ func (r *Room) load(first int64, data []byte) (ledger, error) {
 	}
 	l.first, l.size = first, skip
 	return l, nil
+}
+
+// honoured takes in rows in which the base that was read is to find its own. pledge is ""
+// when it has, or needs none.
+func (r *Room) honoured(pledge string, rows []journal.Row) string {
+	if pledge != "" && slices.ContainsFunc(rows, func(row journal.Row) bool { return r.vouched(row) && pledges(row, pledge) }) {
+		return ""
+	}
+	return pledge
 }
 
 // follow applies the rows of a sealed file, or of its rest. A crash leaves no damage in
@@ -119,7 +129,7 @@ func (r *Room) follow(l ledger, data []byte) (ledger, error) {
 	}
 	l.state = l.state.Clone()
 	r.fold(l.state, rows)
-	l.head, l.fresh = next, l.fresh+len(rows)
+	l.head, l.fresh, l.pledge = next, l.fresh+len(rows), r.honoured(l.pledge, rows)
 	return l, nil
 }
 
@@ -275,7 +285,7 @@ func (r *Room) replayOnce(ctx context.Context, fn func(*journal.State, journal.R
 	if err != nil {
 		return nil, err
 	}
-	l, err := r.origin(sealed, first)
+	l, sealed, pledge, err := r.origin(sealed, first)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +314,10 @@ func (r *Room) replayOnce(ctx context.Context, fn func(*journal.State, journal.R
 				l.state.Apply(row)
 			}
 		}
-		l.head = next
+		l.head, pledge = next, r.honoured(pledge, rows)
+	}
+	if pledge != "" {
+		return nil, tampered(errUnpledged)
 	}
 	return l.state, nil
 }
@@ -314,15 +327,34 @@ func newer(err error) bool {
 	return errors.As(err, &n)
 }
 
-// origin is where the files of the journal begin: the zero ledger, or after a prune its
-// base.
-func (r *Room) origin(sealed []int64, first int64) (ledger, error) {
-	if len(sealed) > 0 {
-		first = sealed[0]
+// origin is where the files of the journal begin: before the first row, or after a prune
+// at its base. The base counts once a row commits to it: pledge is that row's digest, ""
+// for none. It also drops from sealed what the base has made superfluous, which a prune
+// that was cut short leaves.
+func (r *Room) origin(sealed []int64, first int64) (l ledger, rest []int64, pledge string, err error) {
+	b, pledge, ok, err := r.readBase()
+	if err != nil {
+		return l, nil, "", err
 	}
-	l := ledger{state: new(journal.State)}
-	if first == 1 {
-		return l, nil
+	l.state = new(journal.State)
+	if ok {
+		l.state, l.head = b.State, journal.Head{Seq: b.Seq, Hash: b.Hash}
+		l.state.Seq = b.Seq
 	}
-	return l, tampered(errors.New("its first rows are missing"))
+	rest = slices.DeleteFunc(sealed, func(at int64) bool { return at <= l.head.Seq })
+	if len(rest) > 0 {
+		first = rest[0]
+	}
+	if first != l.head.Seq+1 {
+		return l, nil, "", tampered(errors.New("its first rows are missing"))
+	}
+	return l, rest, pledge, nil
 }
+
+// pledges reports whether a row commits to a base.
+func pledges(row journal.Row, digest string) bool {
+	return row.Op == journal.OpPrune && row.Path == "" && row.Digest == digest
+}
+
+// errUnpledged is why a base does not count.
+var errUnpledged = errors.New("no row commits to what its first rows are said to add up to")

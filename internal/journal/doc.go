@@ -39,7 +39,8 @@
 //	reason   why, in the words of whoever acted
 //	rules    rule identifiers: flags of an accepted memory, reasons of a refusal
 //	id       the held candidate
-//	digest   digest of the proposal, by which a refused one is known again
+//	digest   digest of the proposal, by which a refused one is known again; prune without
+//	         path: of the state that the dropped rows added up to
 //	approved true when the operator accepted these bytes
 //	plan     candidates that were proposed together share it
 //	part     position among the rows of one append, from 1 (see Batch)

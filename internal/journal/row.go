@@ -49,7 +49,7 @@ const (
 	OpObserve  = "observe"  // a change that somebody made outside was found
 	OpAbort    = "abort"    // row ref was not carried out
 	OpPurge    = "purge"    // bodies were erased everywhere
-	OpPrune    = "prune"    // an old version was dropped: old is its hash, ref the row that names its file
+	OpPrune    = "prune"    // old texts of path were dropped, those that ended by row ref; without path: the rows up to ref
 	OpWaive    = "waive"    // the host waived a property, for a reason
 	OpOpen     = "open"     // the room was opened, where that has to be on record
 )
