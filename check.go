@@ -194,7 +194,7 @@ func (c *inspection) versions(ctx context.Context) error {
 			c.add("check.journal-short", auditName, fmt.Sprintf("there is a version of row %d, and the journal ends at row %d", seq, c.lines.rows), "compare Head with the one you kept, or restore the journal from a copy")
 		case !ok || c.lines.files[name] == nil:
 			c.tell("check.orphan", name, "no row of the journal explains this file", "look at it, and remove it by hand")
-		case c.lines.gone(c.lines.files[name]) && c.lines.needless(name):
+		case c.lines.gone(name):
 			c.add("check.pruned", name, "the journal says that these bytes are gone", "run Check with repair")
 		}
 	}
@@ -202,7 +202,7 @@ func (c *inspection) versions(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !k.promised || !there[name] && c.lines.gone(k) && c.lines.needless(name) {
+		if !k.promised || !there[name] && c.lines.gone(name) {
 			continue
 		}
 		if _, err := c.room.version(k.seq, k.hash); err == nil {
@@ -445,7 +445,7 @@ func (r *Room) mendVersions(lines *lineage) error {
 		return err
 	}
 	for name, k := range journal.Sorted(lines.files) {
-		if !k.promised || lines.gone(k) && lines.needless(name) {
+		if !k.promised || lines.gone(name) {
 			continue
 		}
 		if _, err := r.version(k.seq, k.hash); err == nil {

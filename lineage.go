@@ -273,18 +273,19 @@ func (l *lineage) settle(was map[string][]until, now *journal.State, last journa
 	}
 }
 
-// gone reports whether the rows say that a file may be missing: it was purged, or all that
-// it held was pruned.
-func (l *lineage) gone(k *kin) bool {
-	if k.purged {
-		return true
+// gone reports whether the rows say that a file is no more: it was purged, or all that it
+// held was pruned and nothing rests on it.
+func (l *lineage) gone(name string) bool {
+	k := l.files[name]
+	if k == nil || k.purged {
+		return k != nil
 	}
 	for _, u := range k.ends {
 		if u.row > l.pruned[u.path] {
 			return false
 		}
 	}
-	return len(k.ends) > 0
+	return len(k.ends) > 0 && l.needless(name)
 }
 
 // needless reports whether nothing that stands, is archived or was removed rests on a

@@ -120,7 +120,7 @@ func (r *Room) planPrune(ctx context.Context, keep int, before time.Time) (*prun
 		if !there[name] || !lines.needless(name) {
 			continue
 		}
-		goes := lines.gone(k) || len(k.ends) > 0 && !slices.ContainsFunc(k.ends, func(u until) bool {
+		goes := lines.gone(name) || len(k.ends) > 0 && !slices.ContainsFunc(k.ends, func(u until) bool {
 			return u.row > max(p.upTo[u.path], lines.pruned[u.path])
 		})
 		switch {
@@ -257,14 +257,14 @@ func (r *Room) finishPrune(ctx context.Context) error {
 	return nil
 }
 
-// removeGone removes the versions that rows say are gone, unless something rests on them.
+// removeGone removes the versions that rows say are gone.
 func (r *Room) removeGone(lines *lineage) error {
 	there, err := r.versionFiles()
 	if err != nil {
 		return err
 	}
 	for name := range journal.Sorted(there) {
-		if k := lines.files[name]; k == nil || !lines.gone(k) || !lines.needless(name) {
+		if !lines.gone(name) {
 			continue
 		}
 		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
