@@ -44,7 +44,7 @@ func agedRoom(t testing.TB, o *Options) (*Room, *rootfs.Mem, *calendar) {
 		}
 		c.days(10)
 	}
-	if err := r.Archive(context.Background(), "gone.md", ""); err != nil {
+	if err := archived(r, "gone.md"); err != nil {
 		t.Fatal(err)
 	}
 	wantAccepted(t, byHand(t, r, Candidate{Path: "c.md", Remove: true}))
@@ -199,7 +199,7 @@ func TestPruneRows(t *testing.T) {
 			t.Fatal(v.Findings)
 		}
 	}
-	if err := r.Archive(ctx, "b.md", ""); err != nil { // so that something is pending on an old row
+	if err := archived(r, "b.md"); err != nil { // so that something is pending on an old row
 		t.Fatal(err)
 	}
 	early := reopen(t, mem, smallSegments())
@@ -234,8 +234,8 @@ func TestPruneRows(t *testing.T) {
 			}
 		}
 	}
-	if v, err := r.Restore(ctx, "gone.md"); err != nil || v.Outcome != Accepted {
-		t.Errorf("restore: %v, %v", v.Findings, err)
+	if v, err := ackOf(r.Restore(ctx, "gone.md")); err != nil || !v {
+		t.Errorf("restore: %v", err)
 	}
 	if left, err := r.Purge(ctx, "a.md", "x"); err != nil || len(left) > 0 {
 		t.Errorf("purge: %v, %v", left, err)
