@@ -27,24 +27,25 @@ var badArgs = []struct {
 	{"reader-only-folded", "Read", `{"File_Path":"../outside/secret.txt"}`, false},
 	{"reader-duplicate", "Read", `{"file_path":"README.md","file_path":"../outside/secret.txt"}`, true},
 	{"reader-unknown", "Read", `{"file_path":"README.md","cwd":"../outside"}`, false},
-	{"reader-object", "Read", `{"file_path":"README.md","offset":{"file_path":"../outside/secret.txt"}}`, false},
 	{"alias-folded", "Write", `{"file_path":"/memories/ok.md","FILE_PATH":"../evil.md","content":"x"}`, false},
 	{"alias-unknown", "Write", `{"file_path":"/memories/evil.md","content":"x","mode":"append"}`, false},
 }
 
-// brokenArgs are no arguments at all. In some runtimes they end the run before any
-// tool is asked; in a guarded one nothing may come of them, whatever is answered.
+// brokenArgs are no arguments, or of other types than the tool declares. Some runtimes
+// refuse them before any tool is asked, so that a bare one need not be harmed; in a
+// guarded one nothing may come of them, whoever answers.
 var brokenArgs = []struct {
-	name, args string
-	raw        bool
+	name, tool, args string
+	raw              bool
 }{
-	{"not-json", `{"command":"create","path":"/memories/evil.md"`, false},
-	{"an-array", `["create","/memories/evil.md","x"]`, false},
-	{"trailing", `{"command":"create","path":"/memories/evil.md","file_text":"x"} {}`, true},
-	{"not-utf8", "{\"command\":\"create\",\"path\":\"/memories/evil.md\",\"file_text\":\"\xff\"}", true},
-	{"number-for-path", `{"command":"create","path":7,"file_text":"x"}`, false},
-	{"no-text", `{"command":"create","path":"/memories/evil.md"}`, false},
-	{"deep", `{"command":"create","path":"/memories/evil.md","file_text":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, false},
+	{"not-json", "memory", `{"command":"create","path":"/memories/evil.md"`, false},
+	{"an-array", "memory", `["create","/memories/evil.md","x"]`, false},
+	{"trailing", "memory", `{"command":"create","path":"/memories/evil.md","file_text":"x"} {}`, true},
+	{"not-utf8", "memory", "{\"command\":\"create\",\"path\":\"/memories/evil.md\",\"file_text\":\"\xff\"}", true},
+	{"number-for-path", "memory", `{"command":"create","path":7,"file_text":"x"}`, false},
+	{"no-text", "memory", `{"command":"create","path":"/memories/evil.md"}`, false},
+	{"object-in-an-option", "Read", `{"file_path":"README.md","offset":{"file_path":"../outside/secret.txt"}}`, false},
+	{"deep", "memory", `{"command":"create","path":"/memories/evil.md","file_text":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, false},
 }
 
 func strictArgs(ctx context.Context, w *world) error {
@@ -70,7 +71,7 @@ func strictArgs(ctx context.Context, w *world) error {
 				return err
 			}
 			_ = w.didRun()
-			r, cerr := call(ctx, wr, "memory", a.args)
+			r, cerr := call(ctx, wr, a.tool, a.args)
 			if w.bare {
 				w.benign("broken/" + a.name)
 				continue
@@ -80,7 +81,7 @@ func strictArgs(ctx context.Context, w *world) error {
 			} else {
 				cerr = nil // the runtime refused the call itself
 			}
-			w.benign("broken/"+a.name, cerr, w.unchanged(before), goesOn(ctx, wr))
+			w.benign("broken/"+a.name, cerr, leaks(r), w.didRun("Read"), w.unchanged(before), goesOn(ctx, wr))
 		}
 		return nil
 	})

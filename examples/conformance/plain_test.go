@@ -319,7 +319,7 @@ func TestProbe(t *testing.T) {
 }
 
 func TestCodeLines(t *testing.T) {
-	if got := codeLines("// a comment\nfunc f(\n\tx int,\n) {\n\n\tg(func() { // why\n\t})\n}\n"); got != 3 {
-		t.Errorf("%d lines, want 3", got)
+	if got := codeLines("// a comment\nfunc f(\n\tx int,\n) {\n\n\tg(func() { // why\n\t})\n}\n"); got != 4 {
+		t.Errorf("%d lines, want 4", got)
 	}
 }
