@@ -43,7 +43,7 @@ var allowed = map[string]string{
 	"internal/memtool":    pureStd,
 	"internal/strictjson": pureStd,
 	"internal/due":        pureStd,
-	"internal/gate":       pureStd + " internal/fold",
+	"internal/gate":       pureStd + " golang.org/x/text/unicode/norm",
 	"internal/rootfs":     pureStd + " context crypto/rand io/fs math/rand/v2 os path path/filepath syscall unsafe internal/relpath internal/fold",
 }
 
