@@ -133,12 +133,12 @@ func runPathCase(t *testing.T, c pathCase) (string, error) {
 		return "", err
 	}
 	defer r.Close()
-	return gate(r, c.Op, c.Path), nil
+	return pathGate(r, c.Op, c.Path), nil
 }
 
 // gate answers "allow" or "deny" for an operation on a name, as the room's own
 // methods reach the disk.
-func gate(r *Room, op, name string) string {
+func pathGate(r *Room, op, name string) string {
 	o, err := r.admitPath("path", name)
 	if err != nil || !o.ok() {
 		return "deny"

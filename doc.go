@@ -86,6 +86,7 @@
 //	    sessions/<hash>.json   ceiling, cursor, frozen snapshot of a session, and what it
 //	                           was told since
 //	    swept/<2 hex>          a filter that knows the sessions that were forgotten
+//	    shadow/<date>.jsonl    what Suggest would have given, with Options.Suggest "shadow"
 //	    tmp/                   files on their way into place
 //
 // What scribe creates is 0700 and 0600; what exists keeps its mode until scribe writes

@@ -26,6 +26,9 @@ type Options struct {
 	Rules []Admit
 	// ReviewAll holds every write of a model for the operator.
 	ReviewAll bool
+	// Suggest is what [Session.Suggest] does: "" nothing at all, "shadow" an audit row that no
+	// model sees, "live" hits.
+	Suggest string
 	// ReadOnly writes no byte. A room of a newer format opens so by itself.
 	ReadOnly bool
 	// Allow lists the SHA-256 of exact values that the secret stage lets pass.
@@ -131,6 +134,9 @@ func (o *Options) settle() (Options, error) {
 	}
 	if len(s.Key) != 0 && len(s.Key) != keySize {
 		return s, fmt.Errorf("options: Key has %d bytes; it needs %d", len(s.Key), keySize)
+	}
+	if s.Suggest != suggestOff && s.Suggest != suggestShadow && s.Suggest != suggestLive {
+		return s, fmt.Errorf("options: Suggest is %.40q; it can be %q, %q, or empty for neither", s.Suggest, suggestShadow, suggestLive)
 	}
 	for i, rule := range s.Rules {
 		if rule == nil {

@@ -76,6 +76,7 @@ type Room struct {
 	sessions openSessions
 	lexicons *lexicons
 	dues     dueList
+	shadowed string // the shadow audit's file of the day that was last made ready
 }
 
 // Open opens the room in dir. Without a room there it writes nothing, not even for

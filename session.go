@@ -17,6 +17,9 @@ import (
 // Session is one conversation as the host's loop sees it: what its model is shown,
 // how far its words are trusted, when a writer runs. Never give it to a model. It
 // is safe for concurrent use.
+//
+// It has more fields than the house allows: what belongs together stands together, and one
+// mutex guards it.
 type Session struct {
 	room *Room
 	also []*Room
@@ -30,6 +33,7 @@ type Session struct {
 	running  bool
 	idle     *sync.Cond         // signalled when running ends; on mu
 	handouts map[string]handout // by the hash of a text: what committing it means
+	suggest  *suggesting        // nil until the first Segment, and where Options.Suggest is empty
 }
 
 // sessionState is what of a session outlives the process: a line with a MAC and one of

@@ -1,5 +1,10 @@
 package gate
 
+import (
+	"slices"
+	"unicode/utf8"
+)
+
 // The actions of a decision.
 const (
 	Retrieve = "retrieve" // search, and hand out what is found
@@ -153,4 +158,35 @@ func (p Policy) Replay(segments []Input) []Decision {
 		out = append(out, d)
 	}
 	return out
+}
+
+// maxQuery bounds the text to search for, in bytes.
+const maxQuery = 1_000
+
+// Query is the text to search for after a decision: the trigger's, and before it, where
+// the trigger is no user's, what the user said last.
+func (s State) Query() string {
+	if len(s.window) == 0 {
+		return ""
+	}
+	trigger := s.window[len(s.window)-1]
+	if trigger.Kind != KindUser {
+		for _, b := range slices.Backward(s.window[:len(s.window)-1]) {
+			if b.Kind == KindUser && b.Plugin == "" {
+				return cut(b.Text, maxQuery/2) + "\n" + cut(trigger.Text, maxQuery/2-1)
+			}
+		}
+	}
+	return cut(trigger.Text, maxQuery)
+}
+
+// cut takes at most n bytes off the beginning of s, whole characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }

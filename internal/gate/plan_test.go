@@ -30,7 +30,7 @@ func TestRowB39_Terms(t *testing.T) {
 		"Fix the parseHTTPHeader in cmd/server/main.go": {"fix", "parsehttpheader", "parse", "http", "header", "cmd/server/main.go", "cmd", "server", "main"},
 		"snake_case_name and kebab-case":                {"snake_case_name", "snake", "case", "name", "kebab-case", "kebab"},
 		"v1.26.5 E4017 ECONNREFUSED":                    {"v1.26.5", "v1", "26", "e4017", "econnrefused"},
-		"ＦＵＬＬ　ｗｉｄｔｈ":                                  {"full", "width"},
+		"ＦＵＬＬ　ｗｉｄｔｈ":                                    {"full", "width"},
 		"what is the of":                                nil,
 		"user@example.com.":                             {"user@example.com", "user", "example", "com"},
 		"沙箱禁管道":                                         {"沙箱", "箱禁", "禁管", "管道"},

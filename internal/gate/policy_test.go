@@ -111,13 +111,13 @@ func decimal(s string) *big.Rat {
 func TestRowB22_ExplicitRecall(t *testing.T) {
 	p := Contract()
 	for text, want := range map[string]bool{
-		"回忆一下之前的部署流程记录":              true,
-		"查找之前的记录":                    true,
-		"上次如何处理的？":                   true,
-		"Remember what we decided?":  true,
-		"ＲＥＭＥＭＢＥＲ what we  decided": true, // NFKC, case, spaces
-		"the memory is full":         false,
-		"记忆体不够":                      false,
+		"回忆一下之前的部署流程记录":               true,
+		"查找之前的记录":                     true,
+		"上次如何处理的？":                    true,
+		"Remember what we decided?":   true,
+		"ＲＥＭＥＭＢＥＲ what we  decided":   true, // NFKC, case, spaces
+		"the memory is full":          false,
+		"记忆体不够":                       false,
 		"misremember what we decided": false, // not a word's beginning
 		"remember what we decidedly":  false, // nor its end
 	} {
@@ -265,7 +265,9 @@ func TestRowB31_AgainstTheContract(t *testing.T) {
 func TestRowB32_Cooldown(t *testing.T) {
 	const asks = "上次如何处理证书"
 	ds := Contract().Replay([]Input{
-		user(1, asks), user(2, "好的呀朋友"), {Segment: &Segment{N: 3, Kind: KindToolCall, Text: "x", Tool: "a"}}, user(4, "证书更新"),
+		user(1, asks), user(2, "好的呀朋友"),
+		{Segment: &Segment{N: 3, Kind: KindToolCall, Text: "x", Tool: "a"}},
+		user(4, "证书更新"),
 		user(5, asks), user(6, asks+"域名"), user(7, "证书域名"), user(8, "证书日期"), user(9, "证书到期"),
 	})
 	var got []string

@@ -1,0 +1,296 @@
+package scribe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memoryroom/scribe/internal/gate"
+	"github.com/memoryroom/scribe/internal/journal"
+)
+
+// Segment is one accepted piece of a conversation, for [Session.Suggest].
+type Segment struct {
+	N      int       // its number; the next one's is higher, and a number again is the same piece again
+	Kind   string    // "user", "tool-call", "tool-result" or "assistant"
+	Text   string    // the message, or the tool's arguments or output; 1,200 characters of it count
+	Tool   string    // the tool's name
+	Failed bool      // the result is an error
+	Plugin string    // which program wrote the user's message; "" is a person
+	Child  bool      // the conversation is a subagent's: nothing is ever suggested in it
+	Time   time.Time // when it happened, not when it was seen
+}
+
+// The values of Options.Suggest.
+const (
+	suggestOff    = ""
+	suggestShadow = "shadow"
+	suggestLive   = "live"
+)
+
+// The bounds of suggesting.
+const (
+	maxFinds    = 64 // queries of a session that are remembered to have found something
+	maxSuggest  = 8  // hits of one answer
+	lexicalUsed = "lexical_1"
+)
+
+// suggesting is what a session remembers for Suggest. There is none before the first
+// segment, and none where Options.Suggest is empty.
+type suggesting struct {
+	mu     sync.Mutex // guards what follows; not held over a search
+	gate   gate.State
+	newest int                // number of the newest segment
+	stop   context.CancelFunc // ends the search in flight; nil when there is none
+	finds  []find             // the newest last
+	missed int                // audit rows that could not be written since the last one that was
+}
+
+// find is a query that found something.
+type find struct {
+	query string
+	hits  []Hit // without texts
+}
+
+// Suggest is for the host to call with each piece of a conversation once it is accepted,
+// away from the path of a reply. A gate decides, without looking into memory, whether
+// it is worth a search; a search covers the rooms of the session at user-observed and
+// above, and leaves out what this session's own models wrote.
+//
+// With Options.Suggest empty it does nothing: no state, no I/O, no file. With "shadow" it
+// gives no hits and appends what would have been to .scribe/shadow, without a word of
+// the conversation or of a memory. With "live" it gives the hits, their Text quoted as
+// data, and writes nothing.
+//
+// A newer segment ends the search for an older one, which then gives nothing; so does a
+// change of what was found. The deadline of ctx is the time that a search may take.
+func (s *Session) Suggest(ctx context.Context, g Segment) ([]Hit, error) {
+	if s == nil || s.room == nil {
+		return nil, fmt.Errorf("session: %w", fs.ErrClosed)
+	}
+	mode := s.room.opts.Suggest
+	if mode == suggestOff {
+		return nil, nil
+	}
+	if err := cmp.Or(s.room.usable(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	began := s.room.opts.Now()
+	try := s.consider(ctx, g)
+	if try.stop != nil {
+		defer try.stop()
+		s.look(&try)
+	}
+	if mode == suggestShadow {
+		try.spent = s.room.opts.Now().Sub(began)
+		s.shadow(context.WithoutCancel(ctx), &try)
+		try.hits = nil
+	}
+	if try.outcome == outcomeError {
+		return nil, try.err
+	}
+	if try.decision.Action != gate.Retrieve {
+		try.hits = nil // a prefetch shows nothing
+	}
+	return try.hits, ctx.Err()
+}
+
+// attempt is one segment on its way through Suggest.
+type attempt struct {
+	segment  Segment
+	decision gate.Decision
+	ctx      context.Context // of the search; ends with a newer segment
+	stop     context.CancelFunc
+	query    string
+	index    string // version of what was searched; "" when nothing was
+	records  int    // memories that were searched
+	raw      int    // hits before anything was dropped
+	hits     []Hit
+	dropped  []drop
+	outcome  string
+	err      error
+	spent    time.Duration
+}
+
+// The outcomes of an attempt.
+const (
+	outcomeSuppressed = "suppressed"
+	outcomeCompleted  = "completed"
+	outcomeEmpty      = "empty"
+	outcomeStale      = "stale"
+	outcomeCancelled  = "cancelled"
+	outcomeDeadline   = "deadline"
+	outcomeError      = "error"
+)
+
+// drop says why something was not handed out. Stage and Reason are from closed lists.
+type drop struct {
+	Stage  string `json:"stage"` // "rank" or "async"
+	Reason string `json:"reason"`
+	Room   string `json:"room,omitempty"`
+	Path   string `json:"path,omitempty"` // of a memory at or above user-observed
+}
+
+// The reasons of drops. Those of the gate stand in its decision.
+const (
+	dropOwn          = "own-write"         // this session's own model wrote it
+	dropDuplicate    = "duplicate-content" // the same text stands higher already
+	dropBudget       = "candidate-budget"  // over maxSuggest
+	dropStaleContext = "stale-context"     // a newer segment came
+	dropStaleIndex   = "stale-index"       // something of what was found changed
+	dropCancelled    = "cancelled"
+	dropDeadline     = "deadline"
+	dropInternal     = "internal-error"
+)
+
+// suggestions gives what the session remembers, from the first segment on.
+func (s *Session) suggestions() *suggesting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.suggest == nil {
+		s.suggest = new(suggesting)
+	}
+	return s.suggest
+}
+
+// consider asks the gate, and ends the search for an older segment.
+func (s *Session) consider(ctx context.Context, g Segment) attempt {
+	sg := s.suggestions()
+	sg.mu.Lock()
+	defer sg.mu.Unlock()
+	try := attempt{segment: g, outcome: outcomeSuppressed}
+	piece := gate.Segment(g)
+	try.decision, sg.gate = gate.Calibrated().Decide(sg.gate, gate.Input{Segment: &piece, Fresh: s.fresh(sg.finds)})
+	if g.N > sg.newest {
+		sg.newest = g.N
+		if sg.stop != nil {
+			sg.stop()
+			sg.stop = nil
+		}
+	}
+	if try.decision.Action != gate.Suppress {
+		try.query = sg.gate.Query()
+		try.ctx, try.stop = context.WithCancel(ctx)
+		sg.stop = try.stop
+	}
+	return try
+}
+
+// fresh lists the queries whose finds all still stand as they were found, as far as this
+// process knows: it reads no disk.
+func (s *Session) fresh(finds []find) (queries []string) {
+	rooms := s.rooms()
+	for _, f := range finds {
+		if len(f.hits) > 0 && s.stand(rooms, f.hits) {
+			queries = append(queries, f.query)
+		}
+	}
+	return queries
+}
+
+// stand reports whether every hit is accepted in its room with the hash that it had.
+func (s *Session) stand(rooms []*Room, hits []Hit) bool {
+	for _, h := range hits {
+		if !slices.ContainsFunc(rooms, func(r *Room) bool {
+			return r.opts.Name == h.Room && r.stateNow().Accepted[h.Memory.Path].Hash == h.Memory.Hash
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// look searches the rooms, and drops everything where what it rests on changed meanwhile.
+func (s *Session) look(try *attempt) {
+	sg := s.suggestions()
+	hits, err := s.searchRooms(try)
+	sg.mu.Lock()
+	defer sg.mu.Unlock()
+	void := func(outcome, reason string) {
+		try.outcome, try.hits = outcome, nil
+		try.dropped = append(try.dropped, drop{Stage: "async", Reason: reason})
+	}
+	switch {
+	case sg.newest != try.segment.N:
+		void(outcomeStale, dropStaleContext)
+	case errors.Is(err, context.DeadlineExceeded):
+		void(outcomeDeadline, dropDeadline)
+	case errors.Is(err, context.Canceled):
+		void(outcomeCancelled, dropCancelled)
+	case err != nil:
+		void(outcomeError, dropInternal)
+		try.err = err
+	case !s.stand(s.rooms(), hits):
+		void(outcomeStale, dropStaleIndex)
+	case len(hits) == 0:
+		try.outcome = outcomeEmpty
+	default:
+		try.outcome, try.hits = outcomeCompleted, hits
+		kept := slices.Clone(hits)
+		for i := range kept {
+			kept[i].Text, kept[i].Snippet = "", ""
+		}
+		sg.finds = append(sg.finds, find{try.decision.Query, kept})
+		sg.finds = slices.Clone(sg.finds[max(0, len(sg.finds)-maxFinds):])
+	}
+	if sg.newest == try.segment.N {
+		sg.stop = nil
+	}
+}
+
+// searchRooms ranks what the rooms of the session hold at or above user-observed.
+func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
+	rooms := s.rooms()
+	version := make([]string, 0, len(rooms))
+	var all []Hit
+	for i, r := range rooms {
+		hits, err := r.recallAt(try.ctx, Query{Text: try.query, Max: 2 * maxSuggest}, UserObserved)
+		if err != nil {
+			return nil, err
+		}
+		state := r.stateNow()
+		n, tuples := searched(state)
+		try.records += n
+		version = append(version, r.label(rooms[:i])+"\n"+tuples)
+		own := s.sourceIn(r)
+		for _, h := range hits {
+			try.raw++
+			switch {
+			case wroteIt(state.Accepted[h.Memory.Path], own):
+				try.dropped = append(try.dropped, drop{"rank", dropOwn, h.Room, h.Memory.Path})
+			case slices.ContainsFunc(all, func(o Hit) bool { return o.Memory.Hash == h.Memory.Hash }):
+				try.dropped = append(try.dropped, drop{"rank", dropDuplicate, h.Room, h.Memory.Path})
+			default:
+				if i > 0 {
+					h.Text = "- in the room " + r.opts.Name + ":\n  " + h.Text // its paths mean nothing to the memory tool here
+				}
+				all = append(all, h)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	for _, h := range all[min(maxSuggest, len(all)):] {
+		try.dropped = append(try.dropped, drop{"rank", dropBudget, h.Room, h.Memory.Path})
+	}
+	try.index = "idx_" + journal.Sum([]byte(strings.Join(version, "\n")))[:32]
+	return all[:min(maxSuggest, len(all))], try.ctx.Err()
+}
+
+// searched counts what a search looks at, and names it: a line for each memory, in the order
+// of their paths. It depends on no clock and no row of the journal.
+func searched(state *journal.State) (n int, tuples string) {
+	var b strings.Builder
+	for _, path := range acceptedPaths(state) {
+		if acc := state.Accepted[path]; parseTrust(acc.Trust) >= UserObserved {
+			fmt.Fprintf(&b, "%q %s\n", path, acc.Hash)
+			n++
+		}
+	}
+	return n, b.String()
+}
