@@ -2,6 +2,7 @@ package scribe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -244,16 +245,32 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 		return nil, err
 	}
 	if len(cs) > maxPlan {
-		tooLong := verdict(Memory{}, refuse("plan.too-long", Rejected, "", fmt.Sprintf("a plan has at most %d candidates", maxPlan), "propose fewer at a time"))
-		return slices.Repeat([]Verdict{tooLong}, len(cs)), nil
+		return tooLong(len(cs)), nil
+	}
+	return r.admit(ctx, who, func(w *world) ([]*proposal, error) { return r.prepare(w, who, cs) })
+}
+
+// tooLong refuses a plan of more candidates than are judged at a time.
+func tooLong(n int) []Verdict {
+	v := verdict(Memory{}, refuse("plan.too-long", Rejected, "", fmt.Sprintf("a plan has at most %d candidates", maxPlan), "propose fewer at a time"))
+	return slices.Repeat([]Verdict{v}, n)
+}
+
+// admit is propose for a plan that follows from the room as it is.
+func (r *Room) admit(ctx context.Context, who author, prepare func(*world) ([]*proposal, error)) ([]Verdict, error) {
+	if err := r.writable(); err != nil {
+		return nil, err
 	}
 	w, err := r.world(ctx)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := r.prepare(w, who, cs)
+	plan, err := prepare(w)
 	if err != nil {
 		return nil, err
+	}
+	if len(plan) > maxPlan {
+		return tooLong(len(plan)), nil
 	}
 	judgePlan(plan, w)
 	r.ask(ctx, plan)
@@ -267,11 +284,15 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 	var again []*proposal
 	var verdicts []Verdict
 	b, err := r.share(ctx, func(w *world) (b *batch, err error) {
-		if again, err = r.judgeAgain(w, who, cs, plan); err == nil {
+		if again, err = judgeAgain(w, who, prepare, plan); err == nil {
 			b, verdicts, err = r.settle(w, again)
 		}
 		return b, err
 	})
+	if errors.Is(err, errPlanMoved) {
+		v := refuse("stale.base", Rejected, "path", "the room changed while the change was judged", "try it again")
+		return []Verdict{verdict(Memory{Path: plan[0].names[0].shown()}, v)}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -285,11 +306,17 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 	return verdicts, nil
 }
 
+// errPlanMoved says that a plan which follows from the room has become another one.
+var errPlanMoved = errors.New("the plan is another one now")
+
 // judgeAgain judges a plan under the lock, with what the host's rules said of it before.
-func (r *Room) judgeAgain(w *world, who author, cs []Candidate, plan []*proposal) ([]*proposal, error) {
-	again, err := r.prepare(w, who, cs)
+func judgeAgain(w *world, who author, prepare func(*world) ([]*proposal, error), plan []*proposal) ([]*proposal, error) {
+	again, err := prepare(w)
 	if err != nil {
 		return nil, err
+	}
+	if !slices.EqualFunc(plan, again, func(p, q *proposal) bool { return p.cand.Path == q.cand.Path }) {
+		return nil, errPlanMoved
 	}
 	if who.alive != nil && !who.alive() {
 		return nil, fmt.Errorf("guard: %w", fs.ErrClosed) // it ended while the rules were asked
@@ -300,7 +327,7 @@ func (r *Room) judgeAgain(w *world, who author, cs []Candidate, plan []*proposal
 	judgePlan(again, w)
 	for i, p := range again {
 		unseen := !plan[i].wasAsked || p.text.whole != plan[i].text.whole
-		if len(r.opts.Rules) > 0 && unseen && p.outcome() != Rejected && !p.noChange {
+		if len(w.opts.Rules) > 0 && unseen && p.outcome() != Rejected && !p.noChange {
 			p.findings = append(p.findings, refuse("stale.base", Rejected, "path", "the memory changed while the host's rules were asked", "read it again and propose the change anew"))
 		}
 	}

@@ -183,12 +183,13 @@ func (r *Room) Suspend(ctx context.Context, reason string, paths ...string) ([]V
 		if err != nil || v.Outcome != Accepted {
 			return v, err
 		}
-		after := *w
-		after.state = w.state.Clone()
+		state := w.state.Clone()
 		for i, row := range b.rows {
 			row.Seq = r.nextRow(&b) - int64(len(b.rows)-i)
-			after.state.Apply(row)
+			state.Apply(row)
 		}
+		after := *w
+		after.use(r, state)
 		p, err := r.returning(&after, v.Memory.ID, []byte(v.Memory.Text))
 		if err != nil {
 			return Verdict{}, err

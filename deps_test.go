@@ -29,7 +29,7 @@ const pureStd = `
 // one way: pure packages import nothing of ours but fold, rootfs takes parsed paths,
 // and the root wires.
 var allowed = map[string]string{
-	".": pureStd + ` context crypto/rand io/fs net/url path/filepath
+	".": pureStd + ` archive/tar context crypto/rand io/fs net/url path path/filepath
 		internal/directive internal/due internal/entry internal/fold internal/gate internal/hidden internal/journal internal/lexical
 		internal/memtool internal/relpath internal/rootfs internal/secret internal/strictjson weak`,
 	"internal/fold":       pureStd + " golang.org/x/text/cases golang.org/x/text/unicode/norm",

@@ -126,6 +126,15 @@
 // Options.Key the rows carry a MAC instead and a room may travel; then rows without
 // a right MAC do not count.
 //
+// # One truth
+//
+// A key has one active memory. What takes a taken key names what it supersedes
+// ([Candidate].Supersedes, [Resolution].Supersedes): the old memory goes to the archive,
+// and its entry there names the new one. That entry is the only record of the link, it
+// follows the new memory through renames and the archive, and it is never turned to
+// another; the frontmatter of both mirrors it. What was superseded and is restored waits
+// for the operator again.
+//
 // # Guarantees
 //
 // Each has an ID that README.md, SECURITY.md and the tests share.

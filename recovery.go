@@ -118,7 +118,7 @@ func (r *Room) cutShort() (cut []journal.Row) {
 // brings reports whether a row brings bytes along, which are its version.
 func brings(row journal.Row) bool {
 	switch opOfRow(row) {
-	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt, journal.OpRestore, journal.OpRollback, journal.OpRename, journal.OpArchive, journal.OpLink:
+	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt, journal.OpRestore, journal.OpRollback, journal.OpRename, journal.OpArchive, journal.OpStow, journal.OpLink:
 		return row.New != ""
 	}
 	return false
@@ -267,6 +267,8 @@ func lastWord(state *journal.State, row journal.Row) bool {
 	switch opOfRow(row) {
 	case journal.OpArchive:
 		return state.Tombs[row.Path].Freed == row.Seq
+	case journal.OpStow:
+		return state.Archived[journal.ArchiveName(row.Path, row.Seq)].Seq == row.Seq
 	case journal.OpLink:
 		return state.Archived[journal.ArchiveName(row.Path, row.Ref)].Seq == row.Seq
 	case journal.OpRollback:
@@ -295,6 +297,12 @@ func (r *Room) rollForward(row journal.Row) error {
 		}
 	case journal.OpArchive:
 		return r.finishTaking(row, source, true)
+	case journal.OpStow:
+		data, err := r.version(row.Seq, row.New)
+		if err != nil {
+			return nil // Check names it
+		}
+		return r.disk.LibReplace(archiveName(row.Seq, row.Path), data)
 	case journal.OpRename:
 		target, err := relpath.Parse(row.To)
 		if err != nil {

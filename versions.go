@@ -16,8 +16,9 @@ import (
 // Record is one row of the audit journal. It carries no content.
 //
 // Op is one of format, anchor, waive; add, replace, edit, rename, archive; adopt,
-// restore, rollback, purge; hold, approve, refuse (the operator refused what waited),
-// reject (admission refused); observe (changed or deleted outside), abort (the row before
+// restore, rollback, purge; stow (an import, straight to the archive), link (what is said
+// of an archived memory changed); hold, approve, refuse (the operator refused what
+// waited), withdraw (it was given up), reject (admission refused); observe (changed or deleted outside), abort (the row before
 // was not carried out).
 type Record struct {
 	Seq      int64

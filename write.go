@@ -119,6 +119,13 @@ func (r *Room) commitAll(ctx context.Context, bs []*batch) error {
 	if r.poisoned() {
 		return errors.Join(c.errs()...)
 	}
+	for _, b := range c.bs {
+		for _, f := range b.copies {
+			if b.err == nil && !b.lost {
+				_ = r.disk.LibReplace(f.name, f.data) // for people: Restore reads the version
+			}
+		}
+	}
 	r.unstage(c)
 	for _, b := range c.bs {
 		if b.err != nil || b.lost {
@@ -126,9 +133,6 @@ func (r *Room) commitAll(ctx context.Context, bs []*batch) error {
 		}
 		for _, name := range b.gone {
 			_ = r.disk.LibRemove(name) // superfluous already; the next Open removes it
-		}
-		for _, f := range b.copies {
-			_ = r.disk.LibReplace(f.name, f.data) // for people: Restore reads the version
 		}
 	}
 	r.indexRest(c)

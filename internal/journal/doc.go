@@ -31,8 +31,8 @@
 //	trust    name of the trust that the bytes were stored with
 //	source   where the text came from: a keyed hash of the session, and a turn
 //	key      the memory's key
-//	link     archive, link: the path of the memory that takes its place
-//	category archive, link: why it was retired, in a word
+//	link     archive, stow, link: the path of the memory that takes its place
+//	category archive, stow, link: why it was retired, in a word
 //	act      hold, approve: the operation that waits, or that is carried out
 //	ref      abort, rollback, restore, link, prune: the seq of the row that is meant
 //	by       who acted
@@ -81,6 +81,9 @@
 //	archive   path freed                             a tomb; an archive entry of path, with
 //	                                                 its category and, where link stands,
 //	                                                 that as what supersedes it
+//	stow      -                                      an archive entry of path, as archive makes
+//	                                                 it, of the bytes new; a tomb at path,
+//	                                                 where nothing is accepted and none is
 //	link      -                                      of the archive entry that row ref made of
 //	                                                 path: without link, its link is cut;
 //	                                                 category and new count where given

@@ -74,6 +74,7 @@ func sample() []Row {
 		row(OpAdd, at("e.md"), now("e1")),
 		row(OpArchive, at("e.md"), was("e1"), now("e2"), func(r *Row) { r.Link, r.Category = "f.md", "superseded" }),
 		row(OpLink, at("e.md"), now("e3"), ref(25), func(r *Row) { r.Link = "f.md" }),
+		row(OpStow, at("h.md"), now("h"), trust("user-observed"), func(r *Row) { r.Category = "unused" }),
 		row(OpOpen),
 	}
 }
@@ -126,8 +127,8 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("row %d: seq %d, verified %v, mac %q", i, r.Seq, r.Verified, r.MAC)
 				}
 			}
-			if len(ops) != 23 {
-				t.Errorf("sample has %d ops, want all 23", len(ops))
+			if len(ops) != 24 {
+				t.Errorf("sample has %d ops, want all 24", len(ops))
 			}
 		})
 	}

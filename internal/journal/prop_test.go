@@ -13,7 +13,7 @@ import (
 
 var allOps = []string{
 	OpAnchor, OpAdopt, OpAdd, OpReplace, OpEdit, OpRemove, OpRename, OpHold, OpWithdraw, OpApprove, OpRefuse,
-	OpReject, OpArchive, OpRestore, OpRollback, OpObserve, OpAbort, OpPurge, OpPrune, OpWaive, OpOpen, OpLink,
+	OpReject, OpArchive, OpRestore, OpRollback, OpObserve, OpAbort, OpPurge, OpPrune, OpWaive, OpOpen, OpLink, OpStow,
 }
 
 var acts = []string{OpAdd, OpReplace, OpEdit, OpRemove, OpArchive, OpRename, OpRestore}
@@ -256,7 +256,7 @@ func invariants(t *rapid.T, s *State, rows []Row) {
 		}
 	}
 	for path, tomb := range s.Tombs {
-		if r := rows[tomb.Seq-1]; tomb.Hash != "" && r.New != tomb.Hash || tomb.Freed <= tomb.Seq {
+		if r := rows[tomb.Seq-1]; tomb.Hash != "" && r.New != tomb.Hash || tomb.Freed < tomb.Seq {
 			t.Fatalf("tomb %s: row %d did not put %.6s", path, tomb.Seq, tomb.Hash)
 		}
 	}

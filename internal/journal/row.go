@@ -43,6 +43,7 @@ const (
 	OpRefuse   = "refuse"   // the operator rejected a candidate or unaccepted bytes
 	OpReject   = "reject"   // admission refused a candidate; nothing of its content is kept
 	OpArchive  = "archive"  // a memory was retired to the archive; link names what takes its place
+	OpStow     = "stow"     // a memory came straight to the archive, by an import
 	OpLink     = "link"     // an archived memory's link or category was changed; "" cuts the link
 	OpRestore  = "restore"  // a memory came back from the archive
 	OpRollback = "rollback" // a path was set back to what it was at row ref
@@ -79,9 +80,9 @@ type Change struct {
 	Trust  string `json:"trust,omitempty"`
 	Source string `json:"source,omitempty"`
 	Key    string `json:"key,omitempty"`
-	Link   string `json:"link,omitempty"` // archive, link: path of the memory that takes its place
+	Link   string `json:"link,omitempty"` // archive, stow, link: path of the memory that takes its place
 
-	Category string `json:"category,omitempty"` // archive, link: why it was retired
+	Category string `json:"category,omitempty"` // archive, stow, link: why it was retired
 }
 
 // Decision is who decided what, why, and about which proposal.
@@ -143,7 +144,7 @@ func needs(op string) (fields int, known bool) {
 	switch op {
 	case OpFormat:
 		return needFormat, true
-	case OpAdd, OpReplace, OpEdit, OpAdopt, OpRestore:
+	case OpAdd, OpReplace, OpEdit, OpAdopt, OpRestore, OpStow:
 		return needPath | needNew, true
 	case OpRemove, OpArchive, OpRollback, OpObserve:
 		return needPath, true
@@ -202,7 +203,7 @@ func check(r *Row) error {
 	switch {
 	case r.Format != 0 && r.Op != OpFormat:
 		return errors.New("format outside a format row")
-	case (r.Link != "" || r.Category != "") && r.Op != OpArchive && r.Op != OpLink:
+	case (r.Link != "" || r.Category != "") && r.Op != OpArchive && r.Op != OpStow && r.Op != OpLink:
 		return errors.New("link or category of what is not archived")
 	case r.Ref < 0 || r.Ref != 0 && r.Ref >= r.Seq:
 		return errors.New("ref is not an earlier row")

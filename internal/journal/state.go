@@ -176,6 +176,12 @@ func (s *State) effect(t *step, r *Row) {
 		}
 	case OpArchive:
 		s.retire(t, r)
+	case OpStow:
+		s.keep(t, r, Accepted{Hash: r.New, Key: r.Key, Rules: r.Rules, Approved: r.Approved, Origin: origin(r)})
+		_, stands := s.Accepted[r.Path]
+		if _, buried := s.Tombs[r.Path]; !stands && !buried {
+			set(&s.Tombs, &t.tombs, r.Path, Tomb{Hash: r.New, Seq: r.Seq, Key: r.Key, Trust: r.Trust, Freed: r.Seq, Time: r.Time, By: r.By})
+		}
 	case OpLink:
 		s.link(t, r)
 	case OpObserve:
@@ -277,14 +283,18 @@ func (s *State) retire(t *step, r *Row) {
 	if !ok {
 		return
 	}
-	name := ArchiveName(r.Path, r.Seq)
-	s.point(t, r.Path, name)
+	s.point(t, r.Path, ArchiveName(r.Path, r.Seq))
+	s.keep(t, r, moved(a, r))
+}
+
+// keep makes an entry of the archive.
+func (s *State) keep(t *step, r *Row, a Accepted) {
 	by := r.Link
 	if _, stands := s.Accepted[by]; !stands {
 		by = "" // a link leads to what stands when it is made, so no circle can come of it
 	}
-	set(&s.Archived, &t.archived, name, Archived{
-		Accepted: moved(a, r), Path: r.Path, Retired: r.Seq, Category: r.Category, SupersededBy: by,
+	set(&s.Archived, &t.archived, ArchiveName(r.Path, r.Seq), Archived{
+		Accepted: a, Path: r.Path, Retired: r.Seq, Category: r.Category, SupersededBy: by,
 	})
 }
 

@@ -106,6 +106,8 @@ func TestApply(t *testing.T) {
 		{"archive with a link", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b"))}, "[b=2@2 archive:a:3=1@1 superseded>b tomb:a=1@1 by 3]"},
 		{"archive with a link to nothing", []Row{add, row(OpArchive, at("a"), link("b"))}, "[archive:a:2=1@1 superseded> tomb:a=1@1 by 2]"},
 		{"archive with a link to itself", []Row{add, row(OpArchive, at("a"), link("a"))}, "[archive:a:2=1@1 superseded> tomb:a=1@1 by 2]"},
+		{"stow", []Row{add, row(OpStow, at("b"), now("2"), link("a")), row(OpStow, at("a"), now("m"))}, "[a=1@1 archive:a:3=m@3 archive:b:2=2@2 >a tomb:b=2@2 by 2]"},
+		{"abort stow", []Row{row(OpStow, at("b"), now("2")), row(OpAbort, ref(1))}, "[]"},
 		{"link of nothing", []Row{add, row(OpLink, at("a"), ref(1))}, "[a=1@1]"},
 		{"a link is kept and never turned", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpAdd, at("c"), now("3")), row(OpLink, at("a"), now("m"), link("c"), ref(3))}, "[b=2@2 c=3@4 archive:a:3=m@5 superseded>b tomb:a=1@1 by 3]"},
 		{"a link is cut", []Row{add, row(OpAdd, at("b"), now("2")), row(OpArchive, at("a"), link("b")), row(OpLink, at("a"), ref(3), func(r *Row) { r.Category = "unused" })}, "[b=2@2 archive:a:3=1@1 unused> tomb:a=1@1 by 3]"},
