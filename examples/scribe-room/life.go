@@ -12,20 +12,46 @@ import (
 )
 
 func (a *app) archive() *cobra.Command {
-	var reason string
+	var reason, category string
 	c := &cobra.Command{
 		Use:   "archive PATH...",
 		Short: "Retire memories; restore brings them back",
 		Long: `Retire memories. No model sees an archived memory any more; its text stays in the room,
 and restore brings it back.`,
-		Example: `  scribe-room archive project/old-plan.md --reason "shipped"
+		Example: `  scribe-room archive project/old-plan.md --category expired --reason "shipped"
   scribe-room list --stage archived`,
 		Args: args(1, -1, "one path or more"),
 		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
 			if err := a.confirm(fmt.Sprintf("Retire %s?", things(args, "memories"))); err != nil {
 				return err
 			}
-			return a.each("archived", args, func(path string) error { return r.Archive(ctx, path, reason) })
+			vs, err := r.Archive(ctx, category, reason, args...)
+			return a.verdicts("archived", vs, err)
+		}),
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	c.Flags().StringVar(&category, "category", "", "what kind of end it is: distilled, discarded, unused, expired, or a `word` of your own")
+	a.complete(c, "category", "distilled", "discarded", "unused", "expired")
+	c.ValidArgsFunction = a.paths("active", "changed")
+	return c
+}
+
+func (a *app) suspend() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "suspend PATH...",
+		Short: "Take memories out of sight, back to what waits for you",
+		Long: `Take accepted memories out of every model's sight and put them where candidates wait, for
+you to decide on again: approve lets one back in, reject ends it.`,
+		Example: `  scribe-room suspend project/deploy.md --reason "is this still so?"
+  scribe-room pending`,
+		Args: args(1, -1, "one path or more"),
+		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
+			if err := a.confirm(fmt.Sprintf("Take %s out of sight?", things(args, "memories"))); err != nil {
+				return err
+			}
+			vs, err := r.Suspend(ctx, reason, args...)
+			return a.verdicts(suspended, vs, err)
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
@@ -74,21 +100,15 @@ func (a *app) restore() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore PATH...",
 		Short: "Bring archived memories back",
+		Long: `Bring archived memories back, by path or by the ID that list --stage archived --json gives.
+One that was superseded, or whose key another memory has by now, comes back as something
+that waits for you; the exit code is 3 then.`,
 		Example: `  scribe-room list --stage archived
   scribe-room restore project/old-plan.md`,
 		Args: args(1, -1, "one path or more"),
 		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
-			var vs []scribe.Verdict
-			var errs []error
-			for _, p := range args {
-				v, err := r.Restore(ctx, p)
-				if err != nil {
-					errs = append(errs, fmt.Errorf("%.120q: %w", p, err))
-					continue
-				}
-				vs = append(vs, v)
-			}
-			return worst(append(errs, a.verdicts("restored", vs, nil))...)
+			vs, err := r.Restore(ctx, args...)
+			return a.verdicts("restored", vs, err)
 		}),
 	}
 	c.ValidArgsFunction = a.paths("archived")
@@ -100,8 +120,9 @@ func (a *app) rollback() *cobra.Command {
 		Use:   "rollback PATH SEQ",
 		Short: "Put a memory back as it was after a row of the audit log",
 		Long: `Put a memory back as it was once row SEQ of the audit log was carried out: those bytes,
-and what they were worth. versions lists the rows. It is a change like any other, and can
-be rolled back itself.`,
+and what they were worth. versions lists the rows. What was done together with the change
+that is taken back goes with it. It is a change like any other, and can be rolled back
+itself.`,
 		Example: `  scribe-room versions project/deploy.md
   scribe-room rollback project/deploy.md 17`,
 		Args: args(2, 2, "a path and a row"),
@@ -113,11 +134,8 @@ be rolled back itself.`,
 			if err := a.confirm(fmt.Sprintf("Put %.120q back as of row %d?", args[0], seq)); err != nil {
 				return err
 			}
-			v, err := r.Rollback(ctx, seq, args[0])
-			if err != nil {
-				return err
-			}
-			return a.verdicts("rolled back", []scribe.Verdict{v}, nil)
+			vs, err := r.Rollback(ctx, seq, args[0])
+			return a.verdicts("rolled back", vs, err)
 		}),
 	}
 	c.ValidArgsFunction = a.paths("active", "changed")
@@ -156,6 +174,61 @@ editor's) are not touched.`,
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
 	c.ValidArgsFunction = a.paths("active", "changed", "archived")
+	return c
+}
+
+func (a *app) prune() *cobra.Command {
+	var keep int
+	var older string
+	var dry bool
+	c := &cobra.Command{
+		Use:   "prune",
+		Short: "Drop old versions and old rows of the audit log",
+		Long: `Drop what is old: a version goes when it was replaced longer ago than --older and --keep
+newer ones of its memory have been replaced since. What stands, what is archived, and the
+last text of a memory that went always stay. You are shown what would go, and asked.`,
+		Example: `  scribe-room prune --dry-run
+  scribe-room prune --keep 5 --older 90d
+  scribe-room prune --keep 0 --older 52w --yes`,
+		Args: args(0, 0, "no argument"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(mode(!dry), func(ctx context.Context, r *scribe.Room, _ []string) error {
+				d, err := age(older)
+				if err != nil {
+					return usage("--older: %w", err)
+				}
+				if keep < 0 || d < 0 {
+					return usage("--keep and --older can not be negative")
+				}
+				found, err := r.Prune(ctx, keep, d, true)
+				if err != nil {
+					return err
+				}
+				if !dry && len(found) > 0 {
+					if !a.json && !a.yes {
+						a.findings(found)
+					}
+					if err := a.confirm(fmt.Sprintf("Drop these %d for good?", len(found))); err != nil {
+						return err
+					}
+					if found, err = r.Prune(ctx, keep, d, false); err != nil {
+						return err
+					}
+				}
+				return a.print(findingsOf(found), func() {
+					word := "dropped"
+					if dry {
+						a.findings(found)
+						word = "would go"
+					}
+					a.screen.printf("%d %s\n", len(found), word)
+				})
+			})(cmd, args)
+		},
+	}
+	c.Flags().IntVar(&keep, "keep", 3, "how many replaced `versions` of a memory stay, whatever their age")
+	c.Flags().StringVar(&older, "older", "90d", "the `age` below which nothing goes: 36h, 90d, 12w")
+	c.Flags().BoolVar(&dry, "dry-run", false, "say what would go, and write nothing")
 	return c
 }
 

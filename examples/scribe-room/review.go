@@ -17,7 +17,7 @@ import (
 // held is a candidate that waits, with what the journal and the room know of it.
 type held struct {
 	scribe.Memory
-	act  string // add, replace, edit, archive, rename
+	act  string // add, replace, edit, archive, rename, restore
 	to   string // rename: the new path
 	by   string
 	diff string // what it would change; "" when it changes no text
@@ -65,7 +65,7 @@ func (a *app) waiting(ctx context.Context, r *scribe.Room) ([]held, error) {
 			h.diff = udiff.Unified(m.Path, "/dev/null", before, "")
 		case "rename":
 			h.diff = udiff.Unified(m.Path, h.to, before, m.Text)
-		case "add":
+		case "add", "restore":
 			h.diff = udiff.Unified("/dev/null", m.Path, "", m.Text)
 		default:
 			h.diff = udiff.Unified(m.Path, m.Path, before, m.Text)
@@ -301,12 +301,14 @@ ID:HASH; pending prints it. Candidates of one plan are approved in one command.`
 
 func (a *app) reject() *cobra.Command {
 	var reason string
+	var forget bool
 	c := &cobra.Command{
 		Use:   "reject ID...",
 		Short: "Refuse held candidates for good",
 		Long: `Refuse held candidates. A refusal is remembered: the same proposal is rejected from then
-on, and its text is not kept.`,
+on, and its text is not kept. With --withdraw it is only given up, and may come again.`,
 		Example: `  scribe-room reject 1d4aadf7
+  scribe-room reject --withdraw 1d4aadf7
   scribe-room reject --yes 1d4aadf7 9c01bb23 --reason "from a web page"`,
 		Args: args(1, -1, "one ID or more"),
 		RunE: a.with(writes, func(ctx context.Context, r *scribe.Room, args []string) error {
@@ -322,16 +324,21 @@ on, and its text is not kept.`,
 					return err
 				}
 				names = append(names, plain(target(h)))
-				rs = append(rs, scribe.Resolution{ID: h.ID, Hash: h.Hash, By: a.by, Reason: reason})
+				rs = append(rs, scribe.Resolution{ID: h.ID, Hash: h.Hash, Withdraw: forget, By: a.by, Reason: reason})
 			}
-			if err := a.confirm(fmt.Sprintf("Refuse %s for good?", strings.Join(names, ", "))); err != nil {
+			done, question := "refused", "Refuse %s for good?"
+			if forget {
+				done, question = "withdrawn", "Give up %s?"
+			}
+			if err := a.confirm(fmt.Sprintf(question, strings.Join(names, ", "))); err != nil {
 				return err
 			}
 			vs, err := r.Resolve(ctx, rs...)
-			return a.verdicts("refused", vs, err)
+			return a.verdicts(done, vs, err)
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
+	c.Flags().BoolVar(&forget, "withdraw", false, "do not remember the refusal")
 	c.ValidArgsFunction = a.paths("pending")
 	return c
 }
@@ -353,14 +360,14 @@ func (a *app) verdicts(done string, vs []scribe.Verdict, err error) error {
 	errs := []error{err}
 	for _, v := range vs {
 		out = append(out, result{v.Memory.Path, v.Memory.ID, v.Outcome.String(), v.Memory.Trust.String(), findingsOf(v.Findings), findingsOf(v.Notices)})
-		if !happened(v) {
-			errs = append(errs, v.Err())
+		if !happened(done, v) {
+			errs = append(errs, failure(v))
 		}
 	}
 	if perr := a.print(out, func() {
 		for _, v := range vs {
 			word := done
-			if !happened(v) {
+			if !happened(done, v) {
 				word = a.screen.paint(text.FgRed, "not "+done)
 			}
 			name := v.Memory.Path
@@ -368,7 +375,7 @@ func (a *app) verdicts(done string, vs []scribe.Verdict, err error) error {
 				name = v.Memory.ID
 			}
 			a.screen.printf("%s  %s\n", word, plain(name))
-			if !happened(v) {
+			if !happened(done, v) {
 				a.findings(v.Findings)
 			}
 			a.findings(v.Notices)
@@ -379,10 +386,31 @@ func (a *app) verdicts(done string, vs []scribe.Verdict, err error) error {
 	return worst(errs...)
 }
 
+// suspended is the word for the one act that is done when its verdict is held.
+const suspended = "suspended"
+
 // happened reports whether a verdict means that the operator's wish was carried out. A
 // refusal by the operator is a rejection, and what was wished.
-func happened(v scribe.Verdict) bool {
-	return v.Outcome == scribe.Accepted || len(v.Findings) == 1 && v.Findings[0].Rule == "review.refused"
+func happened(done string, v scribe.Verdict) bool {
+	switch v.Outcome {
+	case scribe.Accepted:
+		return true
+	case scribe.Held:
+		return done == suspended
+	}
+	return slices.ContainsFunc(v.Findings, func(f scribe.Finding) bool {
+		return f.Rule == "review.refused" || f.Rule == "review.withdrawn"
+	})
+}
+
+// failure is a verdict as an error with its exit code.
+func failure(v scribe.Verdict) error {
+	for _, f := range v.Findings {
+		if strings.HasSuffix(f.Rule, ".missing") {
+			return coded{exitMissing, v.Err()}
+		}
+	}
+	return v.Err()
 }
 
 // age reads a duration as people give it: 36h, 90d, 12w.
