@@ -96,7 +96,7 @@ func memoryPaths(ctx context.Context, w *world) error {
 			if err != nil {
 				return err
 			}
-			r, cerr := call(ctx, wr, "memory", quote(map[string]any{"command": "create", "path": a.path, "file_text": "evil"}))
+			r, cerr := call(ctx, wr, "memory", quote(map[string]any{"command": "create", "path": a.path, "file_text": "evil: " + a.name}))
 			w.attack("create/"+a.name, w.refusal(r, cerr), w.unchanged(before))
 		}
 		before, err := w.files()

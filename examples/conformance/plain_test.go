@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,7 @@ type plain struct {
 	keepsOwn      bool // the host's own memory tool is used
 	runsTheWriter bool // an alias runs the host's tool as well
 	talks         bool // a fault is told with the machine's paths
+	unflagged     bool // the runtime has no mark for errors
 	silent        bool // every call is refused
 	lowers        bool // trust of the session is all that counts: a fresh guard for each call
 	panics        bool
@@ -48,10 +50,11 @@ func (p plain) bare(ctx context.Context, in Input, use func(context.Context, Wri
 		if t, ok := tools[c.Tool]; ok {
 			return ran(t.Run(ctx, []byte(c.Args)))
 		}
-		return Result{"Error: no such tool", true}
+		return Result{"Error: no such tool", !p.unflagged}
 	}))
 }
 
+// ran is the result of a tool that ran.
 func ran(text string, err error) Result {
 	if err != nil {
 		return Result{"Error: it failed", true}
@@ -142,7 +145,7 @@ func (p plain) call(ctx context.Context, in Input, g *scribe.Guard, tools, all m
 		_, _ = t.Run(ctx, []byte(c.Args))
 	}
 	if r.IsError {
-		res.IsError = !p.unmarked
+		res.IsError = !p.unmarked && !p.unflagged
 		if p.twiceMarked {
 			res.Text = "Error: " + res.Text
 		}
@@ -187,10 +190,17 @@ func (p plain) writer(tools, all map[string]Tool, one func(context.Context, int,
 }
 
 func (p plain) host() Host {
-	return Host{Guarded: p.guarded, Bare: plain{sequential: p.sequential}.bare, Sequential: p.sequential}
+	return Host{Guarded: p.guarded, Bare: plain{sequential: p.sequential, unflagged: p.unflagged}.bare, Sequential: p.sequential, Unflagged: p.unflagged}
 }
 
 func TestPlain(t *testing.T) { Test(t, plain{}.host()) }
+
+// TestUnflagged: where results have no mark of an error, what is on the disk tells.
+func TestUnflagged(t *testing.T) {
+	if out, err := probe(t, plain{unflagged: true}.host(), groupsNamed("memory/paths", "args", "poison", "alias")); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
 
 // TestMistakes: each mistake of a wiring is found, where it is looked for.
 func TestMistakes(t *testing.T) {
@@ -321,5 +331,19 @@ func TestProbe(t *testing.T) {
 func TestCodeLines(t *testing.T) {
 	if got := codeLines("// a comment\nfunc f(\n\tx int,\n) {\n\n\tg(func() { // why\n\t})\n}\n"); got != 4 {
 		t.Errorf("%d lines, want 4", got)
+	}
+}
+
+// TestReadmeFigures: README.md counts what there is.
+func TestReadmeFigures(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = 3 + 3 + 1 // renames, roots and a view, beside the names that are created
+	for _, want := range []string{fmt.Sprintf("%d names that a reader", len(reads)), fmt.Sprintf("%d names and roots", len(memoryPath)+more)} {
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("README.md does not say %q", want)
+		}
 	}
 }

@@ -145,10 +145,14 @@ func poisoned(ctx context.Context, w *world) error {
 		w.attack("plants-an-order", success(r, err, "Held, not saved"))
 		r, err = call(ctx, wr, "Write", quote(map[string]any{"file_path": "/memories/deploys-too.md", "content": order}))
 		w.attack("plants-an-order-by-alias", success(r, err, "Held, not saved"), w.didRun("Write"))
+		before, err := w.files()
+		if err != nil {
+			return err
+		}
 		r, err = memory(map[string]any{"command": "create", "path": "/memories/CLAUDE.md", "file_text": order})
-		w.attack("plants-an-instruction-file", w.refusal(r, err))
+		w.attack("plants-an-instruction-file", w.refusal(r, err), w.unchanged(before))
 		r, err = memory(map[string]any{"command": "create", "path": "/memories/key.md", "file_text": credential()})
-		w.attack("keeps-a-credential", w.refusal(r, err))
+		w.attack("keeps-a-credential", w.refusal(r, err), w.unchanged(before))
 		r, err = memory(map[string]any{"command": "str_replace", "path": "/memories/deploy.md", "old_str": "eu-west-1", "new_str": "evil-west-9"})
 		w.attack("changes-what-the-operator-said", success(r, err, "Held, not saved"))
 		r, err = memory(map[string]any{"command": "delete", "path": "/memories/deploy.md"})

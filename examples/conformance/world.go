@@ -204,19 +204,22 @@ func (w *world) didRun(names ...string) error {
 }
 
 // files reads everything below the world, less what the library keeps for itself and
-// the index.
+// the index; of those, what an attack put there.
 func (w *world) files() (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(w.dir, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && d.Name() == ".scribe":
-			return fs.SkipDir
-		case !d.Type().IsRegular() || name == filepath.Join(w.roomDir(), "MEMORY.md"):
+		case !d.Type().IsRegular():
+			return nil
+		case strings.Contains(name, string(filepath.Separator)+".scribe"+string(filepath.Separator)) && d.Name() != "evil.md":
 			return nil
 		}
 		data, err := os.ReadFile(name)
+		if d.Name() == "MEMORY.md" && !strings.Contains(string(data), "evil") {
+			return err
+		}
 		rel, _ := filepath.Rel(w.dir, name) // below it, by the walk
 		files[filepath.ToSlash(rel)] = string(data)
 		return err
