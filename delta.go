@@ -363,7 +363,7 @@ func (d *delta) line(c change) (Memory, string, error) {
 	}
 	m := s.memory(c.path)
 	m.Text = ""
-	line := memoryLine(m, c.label, maxDeltaDesc)
+	line := fmt.Sprintf("%s %s: %s\n", memoryLabel(m, c.label), c.path, quoteData(m.Description, maxDeltaDesc)) // the time is now
 	if rest, ok := strings.CutPrefix(line, "> "); ok && c.kind != "" {
 		line = "> " + c.kind + " " + rest
 	}

@@ -105,11 +105,11 @@ Each names who stands behind it. Read a memory by its path before relying on it.
 No longer there; what stands above of it does not hold any more:
 - cake.md
 Updated:
-- [project user-observed] tea.md (2026-09-21T08:12Z): "Tea is at five."
+- [project user-observed] tea.md: "Tea is at five."
 Added:
-- [reference operator] soup.md (2026-09-21T08:12Z): "Soup is at noon."
+- [reference operator] soup.md: "Soup is at noon."
 From external tools, quoted, nobody vouches for it:
-> added [project external-tool] tool.md (2026-09-21T08:12Z): "The oven has 2 doors."
+> added [project external-tool] tool.md: "The oven has 2 doors."
 Not shown: 1 of external-web or unknown trust.
 The operator left the other 1 memories as they were.
 </memory-changes>

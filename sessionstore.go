@@ -263,25 +263,29 @@ func (r *Room) sweepSessions() error {
 }
 
 // openSessions are the sessions of a room that somebody holds, by ID: one ID has one
-// Session, as long as anybody can see it.
+// Session, as long as anybody can see it. The room itself holds those that were asked for
+// last, so that a host may ask at every step; what of a session is not stored (texts that
+// were handed out and not committed, the gate's state) would else be lost between two.
 type openSessions struct {
 	m    map[string]*openSession
-	made int64 // sessions made so far
+	asks int64 // calls so far
 	next int   // length of m at which those that nobody holds are looked for
 }
 
 type openSession struct {
-	is   weak.Pointer[Session]
-	kept *Session // until its state is on the disk, so that it is not lost with its last holder
-	made int64    // the how many-th
+	is    weak.Pointer[Session]
+	kept  *Session // while the room holds it: see releaseSessions
+	asked int64    // the number of the last call
 }
 
 // openSession gives the session of that ID, or makes one.
 func (r *Room) openSession(id string, make func() *Session) *Session {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.sessions.asks++
 	if o := r.sessions.m[id]; o != nil {
 		if s := o.is.Value(); s != nil {
+			o.kept, o.asked = s, r.sessions.asks
 			return s
 		}
 	}
@@ -289,11 +293,10 @@ func (r *Room) openSession(id string, make func() *Session) *Session {
 		r.releaseSessions()
 	}
 	s := make()
-	r.sessions.made++
 	if r.sessions.m == nil {
 		r.sessions.m = map[string]*openSession{}
 	}
-	r.sessions.m[id] = &openSession{is: weak.Make(s), kept: s, made: r.sessions.made}
+	r.sessions.m[id] = &openSession{is: weak.Make(s), kept: s, asked: r.sessions.asks}
 	return s
 }
 
@@ -306,34 +309,34 @@ func (r *Room) keepSession(s *Session) {
 	}
 }
 
-// releaseSessions lets go of what is stored, and of the oldest where too many can not be.
-// r.mu is held.
+// releaseSessions lets go of what was not asked for lately, where its state is stored; of
+// what is stored nowhere else it keeps as many as would be stored. r.mu is held.
 func (r *Room) releaseSessions() {
 	var kept []*openSession
 	for id, o := range r.sessions.m {
 		switch {
 		case o.is.Value() == nil:
 			delete(r.sessions.m, id)
-		case o.kept != nil && r.readOnly == "" && o.kept.isSaved():
-			o.kept = nil
 		case o.kept != nil:
 			kept = append(kept, o)
 		}
 	}
-	if over := len(kept) - r.opts.Limits.Sessions + 1; over > 0 {
-		slices.SortFunc(kept, func(a, b *openSession) int { return cmp.Compare(a.made, b.made) })
-		for _, o := range kept[:over] {
+	slices.SortFunc(kept, func(a, b *openSession) int { return cmp.Compare(b.asked, a.asked) }) // the latest first
+	for i, o := range kept {
+		stored := r.readOnly == "" && o.kept.isSaved()
+		if i >= heldSessions && stored || i >= max(heldSessions, r.opts.Limits.Sessions) {
 			o.kept = nil
 		}
 	}
 	// What was let go of just now is found dropped at the next look. So the step must be less
 	// than the length, or the table would never shrink.
 	n := len(r.sessions.m)
-	r.sessions.next = n + max(minOpen, n/2)
+	r.sessions.next = n + max(heldSessions, n/2)
 }
 
-// minOpen is the number of sessions below which none is looked for that could go.
-const minOpen = 16
+// heldSessions is how many sessions a room holds itself, at some ten to a hundred kilobytes
+// each: their snapshots.
+const heldSessions = 128
 
 // sessionsOpen lists the sessions that somebody holds.
 func (r *Room) sessionsOpen() (all []*Session) {

@@ -16,15 +16,13 @@ import (
 // TestSessionsAreReleased: a room does not grow with the sessions that were, and one ID has
 // one Session as long as somebody holds it.
 func TestSessionsAreReleased(t *testing.T) {
-	r, _ := newRoom(t, nil)
+	r, _ := newRoom(t, &Options{Limits: Limits{Sessions: 64}})
 	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
 	held := begun(t, r)
-	for i := range 20 * minOpen {
-		s := named(t, r, fmt.Sprint("short-", i))
-		if _, err := s.Snapshot(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if i%minOpen == 0 {
+	const all = 8 * heldSessions
+	for i := range all {
+		named(t, r, fmt.Sprint("short-", i))
+		if i%heldSessions == 0 {
 			runtime.GC()
 		}
 	}
@@ -32,13 +30,32 @@ func TestSessionsAreReleased(t *testing.T) {
 	r.mu.Lock()
 	n := len(r.sessions.m)
 	r.mu.Unlock()
-	if n > 5*minOpen {
-		t.Errorf("%d sessions are kept of %d that nobody holds", n, 20*minOpen)
+	if n > 4*heldSessions {
+		t.Errorf("%d sessions are kept of %d that nobody holds", n, all)
 	}
 	if named(t, r, held.id) != held {
 		t.Error("an ID that somebody holds has a second session")
 	}
 	runtime.KeepAlive(held)
+}
+
+// TestSessionsAreHeldBetweenSteps: a host that asks for its session at every step, and holds
+// none, can commit what it was given.
+func TestSessionsAreHeldBetweenSteps(t *testing.T) {
+	r, _ := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
+	given := map[string]Snapshot{}
+	for i := range heldSessions / 2 {
+		id := fmt.Sprint("busy-", i)
+		given[id] = deltaOf(t, named(t, r, id))
+	}
+	for range 2 * heldSessions { // calls, not conversations
+		named(t, r, "busy-0")
+	}
+	runtime.GC()
+	for id, sn := range given {
+		commit(t, named(t, r, id), sn)
+	}
 }
 
 // TestUnstoredCeilingIsKept: where the state can not be stored, dropping a session does not
@@ -60,9 +77,11 @@ func TestUnstoredCeilingIsKept(t *testing.T) {
 	}
 	mem.Hook(nil)
 	low = nil
-	for i := range 4 * minOpen {
+	for i := range 3 * heldSessions {
 		named(t, r, fmt.Sprint("other-", i))
-		runtime.GC()
+		if i%heldSessions == heldSessions-1 {
+			runtime.GC()
+		}
 	}
 	if s := named(t, r, "low"); s.Ceiling() != ExternalWeb {
 		t.Errorf("the ceiling rose to %v", s.Ceiling())
@@ -84,14 +103,16 @@ func TestReadOnlySessionsAreKept(t *testing.T) {
 	if s := named(t, r, "kept"); s.Ceiling() != ExternalTool {
 		t.Errorf("the ceiling rose to %v", s.Ceiling())
 	}
-	for i := range 10 * minOpen {
+	for i := range 8 * heldSessions {
 		named(t, r, fmt.Sprint("more-", i))
-		runtime.GC()
+		if i%heldSessions == 0 {
+			runtime.GC()
+		}
 	}
 	r.mu.Lock()
 	n := len(r.sessions.m)
 	r.mu.Unlock()
-	if n > 3*(limit+minOpen) {
+	if n > 4*heldSessions {
 		t.Errorf("%d sessions are kept; the limit is %d", n, limit)
 	}
 }

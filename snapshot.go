@@ -132,7 +132,7 @@ func (f frame) fit(shown []Memory, user []string, budget, lines int) Snapshot {
 	var body strings.Builder
 	n, tools := 0, false
 	for ; n < len(shown); n++ {
-		line := memoryLine(shown[n], "", maxShownDesc)
+		line := memoryLine(shown[n])
 		if size+len(line) > budget || count+1 > lines {
 			break
 		}
@@ -206,9 +206,14 @@ func (f frame) tail(over, userCut int) string {
 	return b.String() + snapshotEnd
 }
 
-// memoryLine is one memory in a snapshot, with at most most runes of its description. room
+// memoryLine is one memory in a snapshot.
+func memoryLine(m Memory) string {
+	return fmt.Sprintf("%s %s (%s): %s\n", memoryLabel(m, ""), m.Path, m.Modified.UTC().Format("2006-01-02T15:04Z"), quoteData(m.Description, maxShownDesc))
+}
+
+// memoryLabel is how a line about a memory begins: what it is and who stands behind it. room
 // is named where one block shows several.
-func memoryLine(m Memory, room string, most int) string {
+func memoryLabel(m Memory, room string) string {
 	mark := ""
 	if len(flagRules(m.Findings)) > 0 || flags(m.Description) {
 		mark = " flagged"
@@ -216,14 +221,14 @@ func memoryLine(m Memory, room string, most int) string {
 	if m.Stage == stageChanged {
 		mark += " changed-outside"
 	}
-	bullet := "- "
+	bullet := "-"
 	if m.Trust < UserObserved {
-		bullet = "> "
+		bullet = ">"
 	}
 	if room != "" {
 		room += ": "
 	}
-	return fmt.Sprintf("%s[%s%s %s%s] %s (%s): %s\n", bullet, room, typeWord(m.Type), m.Trust, mark, m.Path, m.Modified.UTC().Format("2006-01-02T15:04Z"), quoteData(m.Description, most))
+	return fmt.Sprintf("%s [%s%s %s%s]", bullet, room, typeWord(m.Type), m.Trust, mark)
 }
 
 // typeWord keeps a type that is not one of ours from forging a line.

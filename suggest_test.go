@@ -551,3 +551,171 @@ func TestRowB10_RingsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestRowB8_StateIsTheSessions, and made by its first segment (B9); a restart begins anew (B5).
+func TestRowB8_StateIsTheSessions(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	a, b := named(t, r, "a"), named(t, r, "b")
+	if a.suggest != nil {
+		t.Error("a state before the first segment")
+	}
+	suggested(t, a, userSaid(1, asksForTea))
+	if b.suggest != nil {
+		t.Error("another session has a state")
+	}
+	suggested(t, a, userSaid(2, "tea in the garden"))
+	suggested(t, b, userSaid(2, "tea in the garden"))
+	again := named(t, reopen(t, mem, &Options{Suggest: suggestShadow}), "a")
+	suggested(t, again, userSaid(2, "tea in the garden"))
+	var got []string
+	for _, row := range shadowLines(t, mem) {
+		got = append(got, row.Gate.Reason)
+	}
+	if want := []string{"armed", "cooldown", "below-threshold", "below-threshold"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRowB12_RoomsAreThoseOfTheSession: what is searched is named when the session is opened.
+func TestRowB12_RoomsAreThoseOfTheSession(t *testing.T) {
+	r, _ := suggestRoom(t, suggestLive)
+	t.Chdir(t.TempDir())
+	if hits := suggested(t, session(t, r, UserObserved), userSaid(1, asksForTea)); len(hits) != 1 || hits[0].Room != "memory" {
+		t.Errorf("got %+v", hits)
+	}
+}
+
+// TestRowB16_FactTimeCounts: when a thing happened, and not when it was seen.
+func TestRowB16_FactTimeCounts(t *testing.T) {
+	at := time.Date(2026, 9, 21, 8, 0, 0, 0, time.UTC)
+	r, mem := suggestRoom(t, suggestShadow)
+	s := session(t, r, UserObserved)
+	suggested(t, s, Segment{N: 1, Kind: "user", Text: "the oven still doesn't work", Time: at})
+	suggested(t, s, Segment{N: 2, Kind: "tool-call", Tool: "oven", Text: "reset", Time: at.Add(150 * time.Second)})
+	if rows := shadowLines(t, mem); rows[1].Gate.Signals["unresolvedAge"] != 500_000 {
+		t.Errorf("got %v", rows[1].Gate.Signals)
+	}
+}
+
+// TestRowB37_PrefetchHoldsNoText: it searches, and keeps what it found without a word of it.
+func TestRowB37_PrefetchHoldsNoText(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	s := session(t, r, UserObserved)
+	if hits := suggested(t, s, userSaid(1, "What is green tea?")); hits != nil {
+		t.Errorf("hits: %v", hits)
+	}
+	rows := shadowLines(t, mem)
+	if len(rows) != 1 || rows[0].Gate.Action != "prefetch" || rows[0].Outcome != outcomeCompleted || len(rows[0].Hits) == 0 {
+		t.Fatalf("got %+v", rows)
+	}
+}
+
+// TestRowB62_Duplicates: of one text in two rooms the better stands, and the other is said to
+// have been dropped.
+func TestRowB62_Duplicates(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	beside, _ := newRoom(t, &Options{Name: "beside"})
+	store(t, beside, Operator, Candidate{Path: "same.md", Text: "Green tea is served at four in the garden.\n"})
+	s, err := r.Session(context.Background(), "both", UserObserved, beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suggested(t, s, userSaid(1, asksForTea))
+	row := shadowLines(t, mem)[0]
+	if len(row.Hits) != 1 || !slices.Contains(row.Dropped, drop{"rank", dropDuplicate, "beside", "same.md"}) || row.Counts.Raw != 2 {
+		t.Errorf("got %+v", row)
+	}
+}
+
+// TestRowB64_Deadline: a search that takes longer than its context allows gives nothing, and
+// over-budget hits are said to have been dropped.
+func TestRowB64_Deadline(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	for i := range 3 * maxSuggest {
+		store(t, r, Operator, Candidate{Path: fmt.Sprintf("tea-%02d.md", i), Text: fmt.Sprintf("Green tea number %d is served at %d.\n", i, i)})
+	}
+	s := session(t, r, UserObserved)
+	suggested(t, s, userSaid(1, asksForTea))
+	row := shadowLines(t, mem)[0]
+	over := 0
+	for _, d := range row.Dropped {
+		if d.Reason == dropBudget {
+			over++
+		}
+	}
+	if len(row.Hits) != maxSuggest || over == 0 || row.Counts.Raw != row.Counts.Kept+row.Counts.Dropped {
+		t.Errorf("%d hits, %d dropped for the budget: %+v", len(row.Hits), over, row.Counts)
+	}
+	try := s.consider(context.Background(), userSaid(2, asksForTea))
+	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+	defer cancel()
+	try.ctx = ctx
+	s.look(&try)
+	if try.outcome != outcomeDeadline || len(try.hits) != 0 || !slices.Contains(try.dropped, drop{Stage: "async", Reason: dropDeadline}) {
+		t.Errorf("got %+v", try)
+	}
+}
+
+// TestRowB65_ClosedReasons: every reason that a row can have is one of the list.
+func TestRowB65_ClosedReasons(t *testing.T) {
+	closed := strings.Fields(`no-owner disposed child-session no-segment unsupported-trigger plugin-generated-trigger empty-query-signal
+		duplicate-context user-ignored cooldown below-threshold armed warm
+		own-write duplicate-content candidate-budget stale-context stale-index cancelled deadline internal-error`)
+	outcomes := []string{outcomeSuppressed, outcomeCompleted, outcomeEmpty, outcomeStale, outcomeCancelled, outcomeDeadline, outcomeError}
+	r, mem := suggestRoom(t, suggestShadow)
+	s := session(t, r, UserObserved)
+	wantAccepted(t, proposed(t, s.Guard(1), Candidate{Path: "mine.md", Text: "Green tea is served when it is ready.\n"}))
+	for n, g := range []Segment{
+		userSaid(0, asksForTea),
+		userSaid(0, "thanks a bunch"),
+		{Kind: "user", Text: "x", Plugin: "cron"},
+		{Kind: "user", Text: "!"},
+		{Kind: "thought", Text: "x"},
+		userSaid(0, "and more"),
+		userSaid(0, "What is a teapot?"),
+		userSaid(0, "Do you remember zzyzx?"),
+	} {
+		g.N = n + 1
+		suggested(t, s, g)
+	}
+	reasons := map[string]bool{}
+	for _, row := range shadowLines(t, mem) {
+		reasons[row.Gate.Reason], reasons[row.Outcome] = true, true
+		if !slices.Contains(closed, row.Gate.Reason) || !slices.Contains(outcomes, row.Outcome) {
+			t.Errorf("%q, %q", row.Gate.Reason, row.Outcome)
+		}
+		for _, d := range row.Dropped {
+			reasons[d.Reason] = true
+			if !slices.Contains(closed, d.Reason) || d.Stage != "rank" && d.Stage != "async" {
+				t.Errorf("%+v", d)
+			}
+		}
+	}
+	for _, want := range []string{"armed", "warm", "cooldown", "unsupported-trigger", "own-write", outcomeEmpty} {
+		if !reasons[want] {
+			t.Errorf("control: %s never came (%v)", want, slices.Sorted(maps.Keys(reasons)))
+		}
+	}
+}
+
+// TestRowB66_IDs are made of what they name: the same again for the same, and another for
+// another text of a memory.
+func TestRowB66_IDs(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	ask := func() shadowLine {
+		t.Helper()
+		r := reopen(t, mem, &Options{Suggest: suggestShadow})
+		suggested(t, named(t, r, "one"), userSaid(1, asksForTea))
+		rows := shadowLines(t, mem)
+		return rows[len(rows)-1]
+	}
+	a, b := ask(), ask()
+	edited(t, r, "tea.md", "four", "five")
+	c := ask()
+	if a.ID != b.ID || a.Hits[0].ID != b.Hits[0].ID || c.ID == a.ID || c.Hits[0].ID == a.Hits[0].ID || c.Hits[0].Path != a.Hits[0].Path {
+		t.Errorf("%q %q, %q %q, %q %q", a.ID, a.Hits[0].ID, b.ID, b.Hits[0].ID, c.ID, c.Hits[0].ID)
+	}
+	if !strings.HasPrefix(a.ID, "ret_") || len(a.ID) != 36 || !strings.HasPrefix(a.Hits[0].ID, "cand_") || len(a.Hits[0].ID) != 37 {
+		t.Errorf("%q, %q", a.ID, a.Hits[0].ID)
+	}
+}

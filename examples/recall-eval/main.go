@@ -4,6 +4,14 @@
 //	go run ./examples/recall-eval -cases DIR          # the sets in DIR/recall/, or in DIR, or DIR as one set
 //	go run ./examples/recall-eval -cases DIR -json    # one JSON object; times in seconds and microseconds
 //
+//	go run ./examples/recall-eval -gate FILE          # when a memory is worth a look: labelled conversations
+//	go run ./examples/recall-eval -cases DIR -leak    # what Session.Suggest hands out of another room: must be nothing
+//
+// A conversation is one JSON object a line: id; segments, each with kind, text, tool,
+// plugin, failed, child and at, in milliseconds; and label, a letter for each segment:
+// r where a search should show something, p where it does no harm, s where it should
+// not, and "." where people would not agree. Both policies of the gate run over them.
+//
 // A set is a folder of two files, one JSON object a line:
 //
 //	corpus.jsonl    id, scope, title, text
@@ -38,9 +46,11 @@ func run(args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("recall-eval", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	cases := flags.String("cases", "", "folder that holds sets of corpus.jsonl and queries.jsonl")
+	gateFile := flags.String("gate", "", "file of labelled conversations, one a line")
+	leak := flags.Bool("leak", false, "with -cases: ask every scope's queries in every scope's room")
 	asJSON := flags.Bool("json", false, "print one JSON object instead of text")
 	flags.Usage = func() {
-		fmt.Fprintln(errs, "usage: recall-eval -cases DIR [-json]")
+		fmt.Fprintln(errs, "usage: recall-eval -cases DIR [-leak] [-json], or -gate FILE [-json]")
 		flags.PrintDefaults()
 	}
 	switch err := flags.Parse(args); {
@@ -51,12 +61,22 @@ func run(args []string, out, errs io.Writer) int {
 	case flags.NArg() > 0:
 		fmt.Fprintf(errs, "recall-eval: unexpected argument %q: every input has a flag\n", flags.Arg(0))
 		return 2
-	case *cases == "":
+	case *gateFile != "" && (*cases != "" || *leak):
+		fmt.Fprintln(errs, "recall-eval: -gate runs alone")
+		return 2
+	case *cases == "" && *gateFile == "":
 		fmt.Fprintln(errs, "recall-eval: -cases is missing")
 		flags.Usage()
 		return 2
 	}
-	if err := evaluate(*cases, *asJSON, out); err != nil {
+	do := func() error { return evaluate(*cases, *asJSON, out) }
+	switch {
+	case *gateFile != "":
+		do = func() error { return gates(*gateFile, *asJSON, out) }
+	case *leak:
+		do = func() error { return leaks(*cases, *asJSON, out) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(errs, "recall-eval:", err)
 		return 1
 	}

@@ -135,7 +135,7 @@ func TestRowB22_ExplicitRecall(t *testing.T) {
 	}
 }
 
-// TestSignals holds each other signal to its definition (rows B23 to B30).
+// TestSignals holds each other signal to its definition, under the name of its row.
 func TestSignals(t *testing.T) {
 	at := time.Date(2026, 9, 21, 8, 0, 0, 0, time.UTC)
 	seg := func(kind, text, tool string, failed bool, after time.Duration) Segment {
@@ -150,35 +150,35 @@ func TestSignals(t *testing.T) {
 		want   int64
 		all    []Segment
 	}{
-		{"B23 new", Novelty, One, []Segment{u("x one"), u("x two")}},
-		{"B23 again", Novelty, 0, []Segment{u("x one"), u("x two"), u("x one")}},
-		{"B24 one call", Repeated, 0, []Segment{call("a")}},
-		{"B24 two calls", Repeated, One / 2, []Segment{call("a"), call("b"), call("a")}},
-		{"B24 three calls", Repeated, One, []Segment{call("a"), call("a"), call("a")}},
-		{"B24 four calls", Repeated, One, []Segment{call("a"), call("a"), call("a"), call("a")}},
-		{"B24 no name", Repeated, 0, []Segment{call(""), call(""), call("")}},
-		{"B24 results", Repeated, 0, []Segment{ok, ok, ok}},
-		{"B25", PhaseShift, One, []Segment{call("a"), u("接下来发版")}},
-		{"B25 no tool", PhaseShift, 0, []Segment{u("hello world"), u("接下来发版")}},
-		{"B25 no word", PhaseShift, 0, []Segment{call("a"), u("发版")}},
-		{"B25 no user", PhaseShift, 0, []Segment{call("a"), seg(KindAssistant, "接下来发版", "", false, 0)}},
-		{"B26", Unresolved, One, []Segment{u("it failed"), call("a")}},
-		{"B26 failed since", Unresolved, One, []Segment{u("it failed"), bad}},
-		{"B26 settled", Unresolved, 0, []Segment{u("it failed"), ok}},
-		{"B26 only the latest", Unresolved, 0, []Segment{u("it failed"), u("make tea")}},
-		{"B27 none", UnresolvedAge, 0, []Segment{u("make tea"), seg(KindToolCall, "x", "a", false, time.Hour)}},
-		{"B27 half", UnresolvedAge, One / 2, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, 150*time.Second)}},
-		{"B27 oldest", UnresolvedAge, One / 2, []Segment{u("it failed"), seg(KindUser, "it failed again", "", false, 100*time.Second), seg(KindToolCall, "x", "a", false, 150*time.Second)}},
-		{"B27 most", UnresolvedAge, One, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, time.Hour)}},
-		{"B27 back in time", UnresolvedAge, 0, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, -time.Hour)}},
-		{"B27 third of a millisecond", UnresolvedAge, 3, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, time.Millisecond)}},
-		{"B29 the trigger", ToolFailure, One, []Segment{bad}},
-		{"B29 went well", ToolFailure, 0, []Segment{bad, ok}},
-		{"B29 the last result", ToolFailure, One, []Segment{ok, bad, u("try other")}},
-		{"B29 of its tool", ToolFailure, 0, []Segment{bad, seg(KindToolResult, "fine", "b", false, 0), call("b")}},
-		{"B30", Conflict, One, []Segment{bad, u("that is wrong")}},
-		{"B30 no failure", Conflict, 0, []Segment{ok, u("that is wrong")}},
-		{"B30 no correction", Conflict, 0, []Segment{bad, u("make tea")}},
+		{"RowB23 new", Novelty, One, []Segment{u("x one"), u("x two")}},
+		{"RowB23 again", Novelty, 0, []Segment{u("x one"), u("x two"), u("x one")}},
+		{"RowB24 one call", Repeated, 0, []Segment{call("a")}},
+		{"RowB24 two calls", Repeated, One / 2, []Segment{call("a"), call("b"), call("a")}},
+		{"RowB24 three calls", Repeated, One, []Segment{call("a"), call("a"), call("a")}},
+		{"RowB24 four calls", Repeated, One, []Segment{call("a"), call("a"), call("a"), call("a")}},
+		{"RowB24 no name", Repeated, 0, []Segment{call(""), call(""), call("")}},
+		{"RowB24 results", Repeated, 0, []Segment{ok, ok, ok}},
+		{"RowB25", PhaseShift, One, []Segment{call("a"), u("接下来发版")}},
+		{"RowB25 no tool", PhaseShift, 0, []Segment{u("hello world"), u("接下来发版")}},
+		{"RowB25 no word", PhaseShift, 0, []Segment{call("a"), u("发版")}},
+		{"RowB25 no user", PhaseShift, 0, []Segment{call("a"), seg(KindAssistant, "接下来发版", "", false, 0)}},
+		{"RowB26", Unresolved, One, []Segment{u("it failed"), call("a")}},
+		{"RowB26 failed since", Unresolved, One, []Segment{u("it failed"), bad}},
+		{"RowB26 settled", Unresolved, 0, []Segment{u("it failed"), ok}},
+		{"RowB26 only the latest", Unresolved, 0, []Segment{u("it failed"), u("make tea")}},
+		{"RowB27 none", UnresolvedAge, 0, []Segment{u("make tea"), seg(KindToolCall, "x", "a", false, time.Hour)}},
+		{"RowB27 half", UnresolvedAge, One / 2, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, 150*time.Second)}},
+		{"RowB27 oldest", UnresolvedAge, One / 2, []Segment{u("it failed"), seg(KindUser, "it failed again", "", false, 100*time.Second), seg(KindToolCall, "x", "a", false, 150*time.Second)}},
+		{"RowB27 most", UnresolvedAge, One, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, time.Hour)}},
+		{"RowB27 back in time", UnresolvedAge, 0, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, -time.Hour)}},
+		{"RowB27 third of a millisecond", UnresolvedAge, 3, []Segment{u("it failed"), seg(KindToolCall, "x", "a", false, time.Millisecond)}},
+		{"RowB29 the trigger", ToolFailure, One, []Segment{bad}},
+		{"RowB29 went well", ToolFailure, 0, []Segment{bad, ok}},
+		{"RowB29 the last result", ToolFailure, One, []Segment{ok, bad, u("try other")}},
+		{"RowB29 of its tool", ToolFailure, 0, []Segment{bad, seg(KindToolResult, "fine", "b", false, 0), call("b")}},
+		{"RowB30", Conflict, One, []Segment{bad, u("that is wrong")}},
+		{"RowB30 no failure", Conflict, 0, []Segment{ok, u("that is wrong")}},
+		{"RowB30 no correction", Conflict, 0, []Segment{bad, u("make tea")}},
 		{"a question, which the contract does not weigh", Question, 0, []Segment{u("what is it?")}},
 	} {
 		var in []Input
@@ -186,17 +186,21 @@ func TestSignals(t *testing.T) {
 			s.N = i + 1
 			in = append(in, Input{Segment: &s})
 		}
-		ds := Contract().Replay(in)
-		if got := ds[len(ds)-1].Signals[c.signal]; got != c.want {
-			t.Errorf("%s: %v is %d, want %d", c.name, c.signal, got, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			ds := Contract().Replay(in)
+			if got := ds[len(ds)-1].Signals[c.signal]; got != c.want {
+				t.Errorf("%v is %d, want %d", c.signal, got, c.want)
+			}
+		})
 	}
-	// B28: the same query found something before, and that still stands.
+}
+
+// TestRowB28_Historical: the same query found something before, and that still stands.
+func TestRowB28_Historical(t *testing.T) {
 	p := Contract()
-	d, s := p.Decide(State{}, user(1, "deploy pipeline"))
+	d, _ := p.Decide(State{}, user(1, "deploy pipeline"))
 	in := user(2, "deploy pipeline")
 	in.Fresh = []string{"other", d.Query}
-	_ = s
 	if d, _ := p.Decide(State{}, in); d.Signals[Historical] != One {
 		t.Errorf("historical: %+v", d)
 	}
