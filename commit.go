@@ -24,7 +24,9 @@ type batch struct {
 	at     int64           // set by commit: the number of the row before its first
 	lost   bool            // set by commit: an outside edit won while we wrote, and nothing happened
 	err    error           // set by commit: why nothing happened
-	index  error           // set by commit: the change stands, and MEMORY.md does not show it
+
+	unfinished bool  // set by commit: it happened, and the next lock has to finish it
+	index      error // set by commit: the change stands, and MEMORY.md does not show it
 }
 
 // row is the number in the journal of the batch's row of that index.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -271,35 +272,6 @@ func images(mem *rootfs.Mem, rng *rand.Rand, keep float64, act func() bool) []im
 	return append(all, image{"the end", mem.CrashClone(rng, keep), acked})
 }
 
-func TestCrashAtEveryStep(t *testing.T) {
-	seeds := uint64(1)
-	if *soak {
-		seeds = 20
-	}
-	for _, w := range workload() {
-		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
-			t.Parallel()
-			before, after := w.ends(t)
-			for _, keep := range []float64{0, 0.5, 1} {
-				for seed := range seeds {
-					if seed > 0 && keep != 0.5 {
-						break // nothing is left to chance
-					}
-					rng := rand.New(rand.NewPCG(seed, uint64(keep*2)))
-					mem, r := w.prepared(t)
-					for n, im := range images(mem, rng, keep, func() bool { acked, _ := w.run(r); return acked }) {
-						at := fmt.Sprintf("keep %v, seed %d, %d: %s", keep, seed, n, im.at)
-						crashRecovery(t, at, im, rng, before, after, *soak || n%10 == int(seed))
-						if t.Failed() && !*soak {
-							return // the first is enough
-						}
-					}
-				}
-			}
-		})
-	}
-}
-
 // crashRecovery opens an image, and when deep also cuts the power at each step of that.
 func crashRecovery(t testing.TB, at string, im image, rng *rand.Rand, before, after string, deep bool) {
 	t.Helper()
@@ -329,103 +301,54 @@ func crashRecovery(t testing.TB, at string, im image, rng *rand.Rand, before, af
 	}
 }
 
-// TestKillThenPowerCut: what a killed process left in the page cache is not on the disk
-// because the next process can read it.
-func TestKillThenPowerCut(t *testing.T) {
-	stride := 7
-	if *soak {
-		stride = 1
-	}
-	for _, w := range workload() {
-		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
-			t.Parallel()
-			before, after := w.ends(t)
-			for step := 0; ; step += min(stride, 1+step/2) { // short changes wholly
-				mem, r := w.prepared(t)
-				at, acked := kill(mem, step, w.name != "first", func() bool { acked, _ := w.run(r); return acked })
-				if at == "" {
-					return
-				}
-				rng := rand.New(rand.NewPCG(uint64(step), 2))
-				for n, im := range images(mem, rng, 0, func() bool { _, err := tryOpen(t, mem); return err == nil && acked }) {
-					if n%stride == 0 || im.at == "the end" {
-						crashRecovery(t, fmt.Sprintf("killed at %d: %s, cut in recovery, %d: %s", step, at, n, im.at), im, rng, before, after, false)
-					}
-					if t.Failed() && !*soak {
-						return
-					}
-				}
-			}
-		})
-	}
-}
+// failures are what a disk says, and the errors that a system gives for it.
+var failures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.EROFS, syscall.EDQUOT, syscall.EMFILE}
 
-// kill runs act until before one step that writes, and says which; "" when act came to
-// its end. It does not kill before the change itself begins: a lock in memory does not
-// end with a process. ready says that the first row is one of the change's.
-func kill(mem *rootfs.Mem, step int, ready bool, act func() bool) (at string, acked bool) {
-	type killed struct{}
-	n, armed := 0, false
-	mem.Hook(func(op, name string) error {
-		if at != "" {
-			return fs.ErrClosed // a dead process does nothing in its deferred calls
-		}
-		armed = armed || op == "rename" && strings.HasPrefix(name, ".scribe/versions/") || ready && op == "append"
-		if armed && mutates(op) {
-			if n == step {
-				at = op + " " + name
-				panic(killed{})
-			}
-			n++
-		}
-		return nil
-	})
-	defer func() {
-		mem.Hook(nil)
-		if e := recover(); e != nil && e != (killed{}) {
-			panic(e)
-		}
-	}()
-	return "", act()
-}
-
+// TestErrorAtEveryStep: each operation of each change fails, once, in bursts, or from
+// then on for good, with each of the errors.
 func TestErrorAtEveryStep(t *testing.T) {
-	for _, w := range workload() {
-		t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
-			t.Parallel()
-			before, after := w.ends(t)
-			for _, c := range []struct {
-				failure error
-				lasting bool
-				every   int // step, unless it soaks
-			}{{syscall.EIO, false, 2}, {syscall.ENOSPC, true, 7}} {
-				every := c.every
-				if *soak {
-					every = 1
-				}
-				for step := 0; errorAt(t, w, step, c.failure, c.lasting, before, after); step += every {
-					if t.Failed() && !*soak {
-						return
+	every := 5 // step, unless it soaks
+	switch {
+	case *soak:
+		every = 1
+	case testing.Short(), raceEnabled:
+		every = 40
+	}
+	var runs atomic.Int64
+	t.Run("all", func(t *testing.T) {
+		for at, w := range workload() {
+			t.Run(strings.ReplaceAll(w.name, " ", "-"), func(t *testing.T) {
+				t.Parallel()
+				before, after := w.ends(t)
+				for i, failure := range failures {
+					for k, burst := range []int{1, 2, 5, 0} {
+						for step := (at + i + k) % every; errorAt(t, w, step, failure, burst, before, after); step += every {
+							runs.Add(1)
+							if t.Failed() && !*soak {
+								return
+							}
+						}
 					}
 				}
-			}
-		})
-	}
+			})
+		}
+	})
+	t.Logf("%d runs with a failing operation", runs.Load())
 }
 
-// errorAt runs w while one step fails, or lasting all steps that write from there on,
-// and reports whether there was such a step.
-func errorAt(t testing.TB, w work, step int, failure error, lasting bool, before, after string) bool {
+// errorAt runs w while burst steps that write fail from one step on (0: all of them), the
+// first whatever it is, and reports whether there was such a step.
+func errorAt(t testing.TB, w work, step int, failure error, burst int, before, after string) bool {
 	t.Helper()
 	mem, r := w.prepared(t)
-	n, where := 0, ""
+	n, failed, where := 0, 0, ""
 	mem.Hook(func(op, name string) error {
 		if op == "writable" {
 			return nil
 		}
 		n++
-		if n-1 == step || lasting && n > step && mutates(op) && op != "remove" {
-			if where == "" {
+		if n-1 == step || failed > 0 && (burst == 0 || failed < burst) && mutates(op) && op != "remove" {
+			if failed++; where == "" {
 				where = op + " " + name
 			}
 			return failure
@@ -437,7 +360,7 @@ func errorAt(t testing.TB, w work, step int, failure error, lasting bool, before
 	if where == "" {
 		return false
 	}
-	at := fmt.Sprintf("%v (lasting %v) at %d: %s", failure, lasting, step, where)
+	at := fmt.Sprintf("%v (times %d) at %d: %s", failure, burst, step, where)
 	if err != nil && !errors.Is(err, failure) {
 		t.Errorf("%s: the fault is not in the error's chain: %v", at, err)
 	}

@@ -346,8 +346,17 @@ func (r *Room) finishTaking(row journal.Row, p relpath.Path, archive bool) error
 	if err != nil {
 		return nil
 	}
+	if disk == nil { // a killed process may not have come so far as to flush that
+		if err := r.disk.Sync(p); err != nil {
+			return err
+		}
+	}
 	if disk != nil && hash == row.Old {
-		return ignoreChanged(r.takeAway(p, disk, row.Seq, archive))
+		err := r.takeAway(p, disk, row.Seq, archive)
+		if errors.Is(err, errUnfinished) {
+			return nil // no space still: Check names it
+		}
+		return ignoreChanged(err)
 	}
 	r.mu.Lock()
 	kept, ok := r.ledger.state.Archived[journal.ArchiveName(row.Path, row.Seq)]

@@ -343,6 +343,9 @@ func (r *Room) unstage(c *round) {
 	for _, f := range c.files {
 		_ = r.disk.LibRemove(f.Name)
 	}
+	if slices.ContainsFunc(c.bs, func(b *batch) bool { return b.unfinished }) {
+		return
+	}
 	for _, name := range c.marks() { // last: they tell recovery to look
 		_ = r.disk.LibRemove(name)
 	}
@@ -381,7 +384,7 @@ func (r *Room) place(c *round, b *batch) {
 		b.err = errors.Join(b.err, r.disk.Keep(inTmp(n, versionExt), journal.VersionName(n, journal.Sum(k.data))))
 	}
 	if b.err != nil {
-		r.takeBack(b, 0)
+		r.takeBack(b, -1)
 		return
 	}
 	for i, m := range b.moves {
@@ -410,10 +413,13 @@ func (r *Room) failed(b *batch, move int, err error) bool {
 	switch {
 	case err == nil:
 		return false
+	case errors.Is(err, errUnfinished):
+		b.unfinished = true
+		return false
 	case errors.Is(err, rootfs.ErrUnsynced):
 		b.err = err
 		r.poison()
-	case errors.Is(err, rootfs.ErrChanged):
+	case onlyChanged(err):
 		b.lost = true
 		r.takeBack(b, move)
 	default:
@@ -421,6 +427,12 @@ func (r *Room) failed(b *batch, move int, err error) bool {
 		r.takeBack(b, move)
 	}
 	return true
+}
+
+// onlyChanged reports whether an editor was faster, and nothing else is wrong.
+func onlyChanged(err error) bool {
+	_, ok := err.(*rootfs.Changed)
+	return ok
 }
 
 // poison stops this handle from writing: what is on the disk is not known.
@@ -442,11 +454,22 @@ func (r *Room) takeAway(p relpath.Path, old []byte, seq int64, archive bool) err
 		return r.disk.TakeOut(p, old)
 	}
 	err := r.disk.Retire(p, old, archiveName(seq, p.String()))
-	if rootfs.Full(err) {
-		return r.disk.TakeOut(p, old) // the copy in the archive is for people; the versions have the bytes
+	if _, lies, lerr := r.lying(p); !rootfs.Full(err) || lerr != nil || lies != journal.Sum(old) {
+		return err
 	}
-	return err
+	// The copy in the archive is for people; the versions have the bytes. There is room for
+	// it once the memory's file is gone.
+	if err := r.disk.TakeOut(p, old); err != nil {
+		return err
+	}
+	if err := r.disk.LibWriteNew(archiveName(seq, p.String()), old); err != nil {
+		return errUnfinished
+	}
+	return nil
 }
+
+// errUnfinished says that a move is done but for what the next lock finishes by its mark.
+var errUnfinished = errors.New("the copy in the archive is missing")
 
 // abort records that a batch did not happen. Where not even that can be recorded, the rows
 // stand, and what waits in tmp is finished when the room is opened again.
@@ -470,32 +493,53 @@ func abortOf(row journal.Row, seq int64) journal.Row {
 	}
 }
 
-// takeBack records that a batch did not happen, and undoes the moves before the one that
-// failed, last first. What can not be moved back is left, as an outside change: the
-// versions hold both texts.
+// takeBack undoes the moves of a batch up to the one that failed, last first, and records
+// that the batch did not happen. Where an editor was faster its bytes stay, as an outside
+// change: the versions hold both texts. Where the disk does not let us, the rows stand, and
+// the change is finished when the room is opened again.
 func (r *Room) takeBack(b *batch, failed int) {
+	for i := min(failed, len(b.moves)-1); i >= 0; i-- {
+		if err := r.undo(b, b.moves[i]); err != nil {
+			b.err, b.lost = errors.Join(b.err, err), false
+			r.poison()
+			return
+		}
+	}
 	if err := r.abort(b); err != nil {
 		b.err, b.lost = errors.Join(b.err, err), false
-		return
 	}
-	for _, f := range b.files {
-		_ = r.disk.LibRemove(f.name) // nothing waits
+}
+
+// undo takes one move back, if it was done.
+func (r *Room) undo(b *batch, m move) error {
+	now, hash, err := r.lying(m.path)
+	if refusal := (*rootfs.Refusal)(nil); errors.As(err, &refusal) {
+		return nil // no file: somebody's
 	}
-	for i := failed - 1; i >= 0; i-- {
-		m, tmp := b.moves[i], fmt.Sprintf("%s%d.undo", tmpDir, i)
-		if m.old == nil {
-			_ = r.disk.TakeOut(m.path, m.put)
-			continue
-		}
-		if r.disk.LibWriteNew(tmp, m.old) != nil {
-			continue
-		}
-		_ = r.disk.Replace(tmp, m.path, m.put)
-		_ = r.disk.LibRemove(tmp)
-		if m.archive {
-			_ = r.disk.LibRemove(archiveName(b.row(m.row), m.path.String()))
-		}
+	done := ""
+	if m.put != nil {
+		done = journal.Sum(m.put)
 	}
+	switch {
+	case err != nil:
+		return err
+	case hash != done || hash == "" && m.old == nil:
+		return nil // not done, or changed since
+	case m.old == nil:
+		return ignoreChanged(r.disk.TakeOut(m.path, now))
+	}
+	tmp := inTmp(b.row(m.row), ".undo")
+	if err := r.disk.LibReplace(tmp, m.old); err != nil {
+		return err
+	}
+	if err := ignoreChanged(r.disk.Replace(tmp, m.path, now)); err != nil {
+		return err
+	}
+	_ = r.disk.LibRemove(tmp)
+	if m.archive {
+		_ = r.disk.LibRemove(archiveName(b.row(m.row), m.path.String()))
+	}
+	return nil
 }
 
 // placeIndex swaps the staged index in, where every batch of it stands.

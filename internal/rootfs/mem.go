@@ -1,11 +1,16 @@
 package rootfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,6 +32,9 @@ import (
 // "write" or "append" that fails leaves the first half of its bytes, as a full disk
 // does.
 //
+// After a flush of a file that the hook failed, the bytes that it was to flush are not
+// flushed by any later one, as on Linux; new bytes are.
+//
 // A root made by Mkdir(".") is on the disk at once. Methods are safe for parallel
 // use.
 type Mem struct {
@@ -37,7 +45,23 @@ type Mem struct {
 	id    string
 	clock int64 // seconds, one a change: deterministic
 	gone  bool  // closed
+
+	journaled bool         // see Journaled
+	op        int          // number of the operation that changes names
+	pending   []nameChange // names that changed since the last flush of anything
 }
+
+// nameChange is one name that an operation changed.
+type nameChange struct {
+	op    int
+	dir   *node
+	name  string
+	child *node // nil: absent
+}
+
+// ErrSkip is what a hook returns for a step that says it was done and is not: a flush
+// that the code left out, say. Only syncs, truncates and removes can be skipped.
+var ErrSkip = errors.New("skipped")
 
 // node is an inode.
 type node struct {
@@ -45,6 +69,10 @@ type node struct {
 	data   []byte // what a reader sees
 	synced []byte // what is on the disk
 	mtime  int64
+	links  uint64 // names that stand for it
+	lost   [2]int // bytes whose flush failed: the system took them for clean, and no flush writes them
+	summed []byte // the data that sum is of
+	sum    uint64
 
 	names map[string]*node
 	// past holds, for each name that changed since the last flush, what it stood
@@ -64,11 +92,28 @@ func (m *Mem) Hook(fn func(op, name string) error) {
 	m.hook = fn
 }
 
+// Unlock takes all locks from whoever holds them, as the end of a process does, and the
+// hook away.
+func (m *Mem) Unlock() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hook, m.locks = nil, map[string]chan struct{}{}
+}
+
 // SetIdentity makes the root another directory, as if it had been copied.
 func (m *Mem) SetIdentity(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.id = id
+}
+
+// Journaled makes the file system one that journals its names, as ext4 and XFS do: the
+// operations on names reach the disk in their order and each as a whole, and a flush of
+// anything flushes all of them. Bytes of files still need a flush of their own.
+func (m *Mem) Journaled() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.journaled = true
 }
 
 // Plant is another program's hand: it puts something at name, durably, whatever was
@@ -98,7 +143,8 @@ func (m *Mem) Plant(name string, kind Kind, data []byte) {
 	case Directory:
 		n = newDir()
 	case File:
-		n.data, n.synced = slices.Clone(data), slices.Clone(data)
+		n.data = slices.Clone(data)
+		n.synced = n.data
 	}
 	dir.plant(base, n)
 }
@@ -108,8 +154,7 @@ func (m *Mem) Unplant(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if dir, base, err := m.lookup("plant", name); err == nil {
-		delete(dir.names, base)
-		delete(dir.past, base)
+		dir.plant(base, nil)
 	}
 }
 
@@ -120,14 +165,35 @@ func (m *Mem) CrashClone(rng *rand.Rand, keep float64) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := NewMem()
-	c.id, c.clock = m.id, m.clock
-	if m.root != nil {
-		c.root = m.root.crash(rng, keep, map[*node]*node{})
+	c.id, c.clock, c.journaled = m.id, m.clock, m.journaled
+	if m.root == nil {
+		return c
+	}
+	done := map[*node]*node{}
+	c.root = m.root.crash(rng, keep, m.journaled, done)
+	defer c.root.relink()
+	if !m.journaled || len(m.pending) == 0 {
+		return c
+	}
+	first, last := m.pending[0].op, m.pending[len(m.pending)-1].op
+	until := first // the first operation that is lost
+	for until <= last && rng.Float64() < keep {
+		until++
+	}
+	for _, ch := range m.pending {
+		if dir := done[ch.dir]; ch.op < until && dir != nil {
+			if child := ch.child.crash(rng, keep, true, done); child != nil {
+				dir.names[ch.name] = child
+			} else {
+				delete(dir.names, ch.name)
+			}
+		}
 	}
 	return c
 }
 
-func (n *node) crash(rng *rand.Rand, keep float64, done map[*node]*node) *node {
+// crash copies a node as the disk has it. Bytes are shared: nothing changes them in place.
+func (n *node) crash(rng *rand.Rand, keep float64, journaled bool, done map[*node]*node) *node {
 	if n == nil {
 		return nil
 	}
@@ -139,20 +205,75 @@ func (n *node) crash(rng *rand.Rand, keep float64, done map[*node]*node) *node {
 	switch n.kind {
 	case File:
 		c.data = n.tear(rng, keep)
-		c.synced = slices.Clone(c.data)
+		c.synced = c.data
+		n.digest() // for all clones at once
+		c.summed, c.sum = n.summed, n.sum
 	case Directory:
-		c.names, c.past = map[string]*node{}, map[string][]*node{}
+		c.names, c.past = make(map[string]*node, len(n.names)), map[string][]*node{}
 		for _, name := range n.allNames() {
 			child, past := n.names[name], n.past[name]
-			for i := len(past) - 1; i >= 0 && rng.Float64() >= keep; i-- {
+			if journaled && len(past) > 0 {
+				child = past[0]
+			}
+			for i := len(past) - 1; !journaled && i >= 0 && rng.Float64() >= keep; i-- {
 				child = past[i]
 			}
-			if child = child.crash(rng, keep, done); child != nil {
+			if child = child.crash(rng, keep, journaled, done); child != nil {
 				c.names[name] = child
 			}
 		}
 	}
 	return c
+}
+
+// Digest is equal for two file systems that hold the same, under names that name makes
+// equal. It is not a digest for anything but comparing in one process.
+func (m *Mem) Digest(name func(string) string) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := fnv.New64a()
+	seen := map[*node]int{}
+	var walk func(n *node)
+	walk = func(n *node) {
+		if at, ok := seen[n]; ok {
+			fmt.Fprintf(h, "=%d", at) // another name of a file
+			return
+		}
+		seen[n] = len(seen)
+		fmt.Fprintf(h, "%d:%x:", n.kind, n.digest())
+		lines := make([]string, 0, len(n.names))
+		for base := range n.names {
+			lines = append(lines, base)
+		}
+		slices.SortFunc(lines, func(a, b string) int {
+			return cmp.Or(strings.Compare(name(a), name(b)), cmp.Compare(n.names[a].digest(), n.names[b].digest()))
+		})
+		for _, base := range lines {
+			io.WriteString(h, name(base)+"\x00")
+			walk(n.names[base])
+		}
+		io.WriteString(h, "\x01")
+	}
+	if m.root != nil {
+		walk(m.root)
+	}
+	return h.Sum64()
+}
+
+// same reports whether two slices are one, or hold nothing. Bytes are never changed in
+// place, so that what was copied nowhere is equal.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// digest is of a file's data.
+func (n *node) digest() uint64 {
+	if n.summed == nil || !same(n.summed, n.data) {
+		h := fnv.New64a()
+		h.Write(n.data)
+		n.summed, n.sum = n.data, h.Sum64()
+	}
+	return n.sum
 }
 
 // allNames lists current and past names in a fixed order, so that one seed gives
@@ -172,8 +293,8 @@ func (n *node) allNames() []string {
 }
 
 func (n *node) tear(rng *rand.Rand, keep float64) []byte {
-	if slices.Equal(n.data, n.synced) {
-		return slices.Clone(n.synced)
+	if same(n.data, n.synced) {
+		return n.synced
 	}
 	size := len(n.synced)
 	if rng.Float64() < keep {
@@ -195,19 +316,26 @@ func newDir() *node {
 }
 
 // set changes a name, not yet on the disk. nil removes it.
-func (n *node) set(name string, child *node) {
+func (m *Mem) set(n *node, name string, child *node) {
 	n.past[name] = append(n.past[name], n.names[name])
-	if child == nil {
-		delete(n.names, name)
-	} else {
-		n.names[name] = child
+	if m.journaled {
+		m.pending = append(m.pending, nameChange{m.op, n, name, child})
 	}
+	n.put(name, child)
+}
+
+// flushed says that something was flushed: a journal takes all names along.
+func (m *Mem) flushed() {
+	for _, ch := range m.pending {
+		clear(ch.dir.past)
+	}
+	m.pending = nil
 }
 
 // plant changes a name on the disk too.
 func (n *node) plant(name string, child *node) {
 	delete(n.past, name)
-	n.names[name] = child
+	n.put(name, child)
 }
 
 // lookup walks to the directory of name, by the rules. The caller holds mu.
@@ -251,7 +379,7 @@ func (m *Mem) into(dir *node, seg, op, name, at string) (*node, error) {
 func (m *Mem) entry(base string, n *node) Entry {
 	e := Entry{Name: base, Kind: n.kind, Modified: time.Unix(n.mtime, 0).UTC()}
 	if n.kind == File {
-		e.Size, e.Links = int64(len(n.data)), m.root.count(n)
+		e.Size, e.Links = int64(len(n.data)), n.links
 		if e.Links == 2 && m.inFlight(n) {
 			e.Links = 1
 		}
@@ -272,17 +400,26 @@ func (m *Mem) inFlight(file *node) bool {
 	return false
 }
 
-// count counts the names of a file below a directory.
-func (n *node) count(file *node) (links uint64) {
+// relink counts the names of everything below a directory anew.
+func (n *node) relink() {
 	for _, child := range n.names {
-		switch {
-		case child == file:
-			links++
-		case child.kind == Directory:
-			links += child.count(file)
+		if child.links++; child.links == 1 {
+			child.relink()
 		}
 	}
-	return links
+}
+
+// put changes what a name stands for; nil removes it.
+func (n *node) put(name string, child *node) {
+	if old := n.names[name]; old != nil {
+		old.links--
+	}
+	if child == nil {
+		delete(n.names, name)
+		return
+	}
+	child.links++
+	n.names[name] = child
 }
 
 // step runs the hook, then fn on the directory of name under the lock.
@@ -292,6 +429,7 @@ func (m *Mem) step(op, name string, fn func(dir *node, base string) error) error
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.op++
 	dir, base, err := m.lookup(op, name)
 	if err != nil {
 		return err
@@ -333,7 +471,7 @@ func (m *Mem) Lock(ctx context.Context, name string) (unlock func(), err error) 
 	err = m.step("lock", name, func(dir *node, base string) error {
 		_, err := m.plain(dir, base, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			dir.set(base, &node{kind: File, mtime: m.clock})
+			m.set(dir, base, &node{kind: File, mtime: m.clock})
 			err = nil
 		}
 		if err != nil {

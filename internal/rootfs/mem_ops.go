@@ -89,7 +89,7 @@ func (m *Mem) create(name string) (*node, error) {
 		}
 		m.clock++
 		n.mtime = m.clock
-		dir.set(base, n)
+		m.set(dir, base, n)
 		return nil
 	})
 }
@@ -110,13 +110,35 @@ func (m *Mem) put(op, name string, n *node, data []byte) error {
 
 // flush puts an open file's bytes on the disk.
 func (m *Mem) flush(name string, n *node) error {
-	if err := m.fail("sync", name); err != nil {
-		return err
-	}
+	err := m.fail("sync", name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n.synced = slices.Clone(n.data)
+	if err != nil {
+		if !errors.Is(err, ErrSkip) {
+			n.lost = [2]int{len(n.synced), len(n.data)}
+		}
+		return unless(err)
+	}
+	m.write(n)
 	return nil
+}
+
+// write puts a file's bytes on the disk, but for those that an earlier flush lost.
+func (m *Mem) write(n *node) {
+	n.synced = n.data
+	if from, to := n.lost[0], min(n.lost[1], len(n.data)); from < to {
+		n.synced = slices.Clone(n.data)
+		clear(n.synced[from:to])
+	}
+	m.flushed()
+}
+
+// unless takes a skipped step for done.
+func unless(err error) error {
+	if errors.Is(err, ErrSkip) {
+		return nil
+	}
+	return err
 }
 
 // open finds a plain file for writing; the step that follows runs the hook.
@@ -150,12 +172,15 @@ func (m *Mem) Append(name string, data []byte) error {
 
 // takeBack cuts a log to what it was before a write failed with err.
 func (m *Mem) takeBack(name string, n *node, size int, err error) error {
-	if m.fail("truncate", name) != nil {
+	if terr := m.fail("truncate", name); errors.Is(terr, ErrSkip) {
+		return err
+	} else if terr != nil {
 		return unsynced(err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n.data = n.data[:size:size]
+	n.lost[1] = min(n.lost[1], size) // what comes there is new
 	return err
 }
 
@@ -207,7 +232,7 @@ func (m *Mem) Truncate(name string, size int64) error {
 		return err
 	}
 	if err := m.fail("truncate", name); err != nil {
-		return err
+		return unless(err)
 	}
 	if size < 0 {
 		return &fs.PathError{Op: "truncate", Path: name, Err: syscall.EINVAL}
@@ -218,6 +243,7 @@ func (m *Mem) Truncate(name string, size int64) error {
 	cut := make([]byte, size)
 	copy(cut, n.data)
 	n.data = cut
+	n.lost[1] = min(n.lost[1], int(size))
 	m.mu.Unlock()
 	return m.flush(name, n)
 }
@@ -245,7 +271,7 @@ func (m *Mem) Mkdir(name string) error {
 		m.clock++
 		n := newDir()
 		n.mtime = m.clock
-		dir.set(base, n)
+		m.set(dir, base, n)
 		return nil
 	})
 }
@@ -280,8 +306,8 @@ func (m *Mem) move(op, from, to string, check func(old *node) error) error {
 		if b.names[bbase] == n {
 			return nil // two names of one file: POSIX leaves both
 		}
-		b.set(bbase, n)
-		a.set(abase, nil)
+		m.set(b, bbase, n)
+		m.set(a, abase, nil)
 		return nil
 	})
 }
@@ -297,7 +323,7 @@ func (m *Mem) Link(from, to string) error {
 		case b.names[bbase] != nil:
 			return syscall.EEXIST
 		}
-		b.set(bbase, n)
+		m.set(b, bbase, n)
 		return nil
 	})
 }
@@ -308,8 +334,8 @@ func (m *Mem) Exchange(a, b string) error {
 		if p == nil || q == nil {
 			return syscall.ENOENT
 		}
-		x.set(xbase, q)
-		y.set(ybase, p)
+		m.set(x, xbase, q)
+		m.set(y, ybase, p)
 		return nil
 	})
 }
@@ -320,6 +346,7 @@ func (m *Mem) pair(op, from, to string, fn func(a *node, abase string, b *node, 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.op++
 	a, abase, err := m.lookup(op, from)
 	if err != nil {
 		return err
@@ -335,7 +362,7 @@ func (m *Mem) pair(op, from, to string, fn func(a *node, abase string, b *node, 
 }
 
 func (m *Mem) Remove(name string) error {
-	return m.step("remove", name, func(dir *node, base string) error {
+	return unless(m.step("remove", name, func(dir *node, base string) error {
 		n := dir.names[base]
 		switch {
 		case base == ".":
@@ -347,9 +374,9 @@ func (m *Mem) Remove(name string) error {
 		case len(n.names) > 0:
 			return syscall.ENOTEMPTY
 		}
-		dir.set(base, nil)
+		m.set(dir, base, nil)
 		return nil
-	})
+	}))
 }
 
 func (m *Mem) Sync(names ...string) error {
@@ -361,7 +388,7 @@ func (m *Mem) Sync(names ...string) error {
 }
 
 func (m *Mem) sync(name string) error {
-	return m.step("sync", name, func(dir *node, base string) error {
+	return unless(m.step("sync", name, func(dir *node, base string) error {
 		n := dir.names[base]
 		if base == "." {
 			n = dir
@@ -376,15 +403,16 @@ func (m *Mem) sync(name string) error {
 				}
 			}
 			clear(n.past)
+			m.flushed()
 			return nil
 		}
 		n, err := m.plain(dir, base, name)
 		if err != nil {
 			return err
 		}
-		n.synced = slices.Clone(n.data)
+		m.write(n)
 		return nil
-	})
+	}))
 }
 
 func (m *Mem) Identity() (string, error) {

@@ -348,7 +348,10 @@ func (d *Dir) changed(name, parked string, failed error) error {
 	if err := d.fs.Sync(path.Dir(name)); failed == nil {
 		failed = err
 	}
-	if failed != nil && parked == "" {
+	switch {
+	case failed == nil:
+		return &Changed{Path: name, Parked: parked}
+	case parked == "":
 		return failed
 	}
 	return errors.Join(&Changed{Path: name, Parked: parked}, failed)
