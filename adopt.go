@@ -18,9 +18,14 @@ import (
 // at a shown hash, and is so the one way to raise what a memory is worth.
 //
 // Each memory gets a verdict: ErrStale when the bytes are others by now, rejected
-// when a credential is found or the frontmatter can not be read, held when hidden
-// text is found that carries something. All else that the screens find is reported
-// and flagged. The index itself is adopted like a memory, by its path.
+// when a credential is found, the frontmatter can not be read or another memory has the
+// key, held when hidden text is found that carries something or the file says of itself
+// that it does not hold. All else that the screens find is reported and flagged. The
+// index itself is adopted like a memory, by its path.
+//
+// [Room.List] of the stage "unaccepted" shows the same findings before, for all of them
+// together at user-observed: what is listed can be passed on as it is, and what is
+// accepted is then exactly what was seen.
 func (r *Room) Adopt(ctx context.Context, t Trust, seen ...Memory) ([]Verdict, error) {
 	if t == 0 {
 		t = UserObserved
@@ -45,6 +50,23 @@ func (r *Room) Adopt(ctx context.Context, t Trust, seen ...Memory) ([]Verdict, e
 		}
 	}
 	return verdicts, r.commit(ctx, w, &b)
+}
+
+// preview fills in what Adopt would find in each unaccepted memory of a listing.
+func (r *Room) preview(w *world, all []Memory) error {
+	var b batch
+	for i, m := range all {
+		if m.Stage != stageUnaccepted || m.Hash == "" {
+			continue
+		}
+		v, err := r.adopt(&b, w, UserObserved, m, all)
+		if err != nil {
+			return err
+		}
+		all[i].Findings = v.Findings
+		b.keep = b.keep[:0] // the rows say which keys are taken; the bytes are not needed
+	}
+	return nil
 }
 
 func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verdict, error) {
@@ -74,6 +96,7 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verd
 	if f, ok := adoptKey(w.state, m.Path, metaOf(m.Path, disk).Key, b.rows); ok {
 		p.findings = append(p.findings, f)
 	}
+	p.findings = append(p.findings, claims(m.Path, disk, t)...)
 	p.findings = slices.DeleteFunc(p.findings, func(f Finding) bool { return f.Rule == "cap.memories" && w.state.Accepted[m.Path].Hash != "" })
 	v := Verdict{Outcome: p.outcome(), Findings: p.findings, Notices: p.notices, Memory: Memory{Path: m.Path, Hash: m.Hash}}
 	if v.Outcome != Accepted {

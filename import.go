@@ -264,6 +264,9 @@ func (in *importing) admit(ctx context.Context, e importEntry) (again bool, err 
 	if !here {
 		p.findings = append(p.findings, in.meets(p, archive)...)
 	}
+	if !archive { // what was retired may say so
+		p.findings = append(p.findings, claims(f.Path, e.data, Operator)...)
+	}
 	v := Verdict{Outcome: p.outcome(), Findings: p.findings, Notices: p.notices, Memory: Memory{Path: p.names[0].shown(), Trust: p.trust}}
 	switch {
 	case here || v.Outcome != Accepted:

@@ -14,10 +14,18 @@ import (
 
 // List yields the memories of the stages named (none: "active" and "changed"), by
 // path, with their text. Pending ones carry ID, Hash and Findings, as Resolve wants
-// them; unaccepted ones Hash, as Adopt wants it. The first error ends the sequence.
+// them; unaccepted ones Hash, as Adopt wants it, and what Adopt would find in them. The
+// first error ends the sequence.
 func (r *Room) List(ctx context.Context, stages ...string) iter.Seq2[Memory, error] {
 	return func(yield func(Memory, error) bool) {
-		all, err := r.list(ctx, stages)
+		w, err := r.world(ctx)
+		var all []Memory
+		if err == nil {
+			all, err = r.listOf(ctx, w, stages)
+		}
+		if err == nil {
+			err = r.preview(w, all)
+		}
 		if err != nil {
 			yield(Memory{}, err)
 			return
@@ -31,6 +39,15 @@ func (r *Room) List(ctx context.Context, stages ...string) iter.Seq2[Memory, err
 }
 
 func (r *Room) list(ctx context.Context, stages []string) ([]Memory, error) {
+	w, err := r.world(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.listOf(ctx, w, stages)
+}
+
+// listOf is list in that state, or a later one: then w is that.
+func (r *Room) listOf(ctx context.Context, w *world, stages []string) ([]Memory, error) {
 	if len(stages) == 0 {
 		stages = []string{stageActive, stageChanged}
 	}
@@ -38,10 +55,6 @@ func (r *Room) list(ctx context.Context, stages []string) ([]Memory, error) {
 		if !slices.Contains([]string{stageActive, stageChanged, stageUnaccepted, stageForeign, stagePending, stageArchived}, s) {
 			return nil, fmt.Errorf("list: stage %.40q is not one of active, changed, unaccepted, foreign, pending, archived", s)
 		}
-	}
-	w, err := r.world(ctx)
-	if err != nil {
-		return nil, err
 	}
 	return r.listIn(ctx, w, stages)
 }
