@@ -95,7 +95,7 @@ func (a *app) root() *cobra.Command {
 	for group, commands := range map[string][]*cobra.Command{
 		"look":   {a.list(), a.show(), a.recall(), a.snapshot(), a.audit(), a.versions(), a.due()},
 		"decide": {a.pending(), a.conflicts(), a.approve(), a.reject(), a.adopt()},
-		"keep":   {a.archive(), a.suspend(), a.restore(), a.rollback(), a.prune(), a.purge(), a.check()},
+		"keep":   {a.archive(), a.suspend(), a.restore(), a.rollback(), a.prune(), a.purge(), a.check(), a.importRoom(), a.exportRoom()},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

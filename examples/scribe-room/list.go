@@ -202,7 +202,7 @@ func (a *app) complete(c *cobra.Command, flag string, values ...string) {
 
 // usageIf marks an error of the library that only a wrong command line leads to.
 func usageIf(err error, prefix string) error {
-	if strings.HasPrefix(err.Error(), prefix) {
+	if err != nil && strings.HasPrefix(err.Error(), prefix) {
 		return coded{exitUsage, err}
 	}
 	return err
