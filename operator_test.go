@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // existing is a folder as other tools and people leave it behind.
@@ -369,5 +372,45 @@ func TestHistoryNamesTheAct(t *testing.T) {
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("acts of what is held (-got +want):\n%s", diff)
+	}
+}
+
+// TestRenameKeepsOutsideBytes: what somebody else put there is accepted with the rename that
+// the operator approved, and is kept as a version under its own hash.
+func TestRenameKeepsOutsideBytes(t *testing.T) {
+	r, mem := newRoom(t, nil)
+	mem.Plant("a.md", rootfs.File, []byte("From an editor.\n"))
+	if v := offer(t, r, UserObserved, Candidate{Path: "a.md", To: "b.md"}); v.Outcome != Held {
+		t.Fatalf("renaming what was never accepted: %v, want held", v.Outcome)
+	}
+	held := listed(t, r, "pending")[0]
+	vs, err := r.Resolve(context.Background(), Resolution{ID: held.ID, Hash: held.Hash, Approve: true})
+	if err != nil || vs[0].Outcome != Accepted {
+		t.Fatal(vs, err)
+	}
+	if got := paths(listed(t, r, "active")); !slices.Equal(got, []string{"b.md"}) {
+		t.Errorf("active: %v, want b.md: the operator approved its bytes", got)
+	}
+	row := r.stateNow().Accepted["b.md"].Seq
+	if _, err := r.version(row, journal.Sum([]byte("From an editor.\n"))); err != nil {
+		t.Errorf("the bytes that were there: %v", err)
+	}
+	if fs, err := r.Check(context.Background(), false); err != nil || len(fs) != 0 {
+		t.Errorf("check: %+v, %v", fs, err)
+	}
+}
+
+// TestRenameByHandAcceptsNothing: moving bytes that were never accepted accepts none.
+func TestRenameByHandAcceptsNothing(t *testing.T) {
+	r, mem := newRoom(t, nil)
+	mem.Plant("a.md", rootfs.File, []byte("From an editor.\n"))
+	v := byHand(t, r, Candidate{Path: "a.md", To: "b.md"})
+	if got := listed(t, r); len(got) != 0 {
+		t.Errorf("accepted: %v after %v", paths(got), v.Outcome)
+	}
+	for _, m := range listed(t, r, "unaccepted") {
+		if m.Path == indexName {
+			t.Errorf("the index lists what was never accepted: %q", m.Text)
+		}
 	}
 }

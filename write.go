@@ -375,7 +375,7 @@ func (r *Room) place(c *round, b *batch) {
 		if m.put != nil {
 			b.err = errors.Join(b.err, r.disk.Keep(inTmp(n, versionExt), journal.VersionName(n, journal.Sum(m.put))))
 		}
-		if slices.ContainsFunc(c.files, func(f rootfs.NewFile) bool { return f.Name == inTmp(n, wasExt) }) {
+		if m.old != nil && slices.ContainsFunc(c.files, func(f rootfs.NewFile) bool { return f.Name == inTmp(n, wasExt) }) {
 			b.err = errors.Join(b.err, r.disk.Keep(inTmp(n, wasExt), journal.VersionName(n, journal.Sum(m.old))))
 		}
 	}

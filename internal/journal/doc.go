@@ -76,7 +76,8 @@
 //	                                                 from path after row ref leaves the archive
 //	restore   new at to (or path)                    the archive entry goes that row ref made
 //	                                                 of path, or the last one
-//	rename    those of path move to to               a tomb at path
+//	rename    those of path move to to; without      a tomb at path
+//	          any, and approved: new at to
 //	remove    path freed                             a tomb at path
 //	archive   path freed                             a tomb; an archive entry of path, with
 //	                                                 its category and, where link stands,

@@ -186,9 +186,11 @@ func acceptedAt(rows []Row, n int, dead map[int64]bool, path string) string {
 		case op == OpAnchor:
 			return ""
 		case op == OpRename && r.To == path:
-			if from := acceptedAt(rows, i, dead, r.Path); from != "" && r.New != "" {
+			from := acceptedAt(rows, i, dead, r.Path)
+			switch approved := r.Approved || r.Op == OpApprove; {
+			case r.New != "" && (from != "" || approved):
 				return r.New
-			} else if from != "" {
+			case from != "":
 				return from
 			}
 		case place != path:

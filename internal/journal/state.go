@@ -263,11 +263,16 @@ func (s *State) free(t *step, r *Row) (was Accepted, ok bool) {
 }
 
 // rename moves an acceptance and what is known of it; the row names only what
-// changed. Bytes that were not accepted are not accepted for having been moved.
+// changed. Bytes that were not accepted are not accepted for having been moved, unless the
+// operator approved just that.
 func (s *State) rename(t *step, r *Row) {
 	seen := s.Outside[r.Path]
 	a, ok := s.free(t, r)
-	if !ok {
+	switch {
+	case !ok && r.Approved && r.New != "":
+		s.accept(t, r, r.To)
+		return
+	case !ok:
 		if seen != "" {
 			s.see(t, r.To, seen)
 		}
