@@ -508,7 +508,8 @@ func directiveMessage(hit directive.Finding) string {
 		"authority":      "it borrows authority, or an agreement",
 		"role-tag":       "it holds a chat template's marks",
 		"payload":        "it holds a command or markup that acts",
-		"pair":           "several weak signs of an instruction stand together",
+		"pair":           "several weak signs of an instruction stand together: " + strings.ReplaceAll(hit.Why, " ", ", "),
+		"score":          "its words together are those of an instruction to an agent",
 		"convention":     "it orders something, and its source is of low trust",
 	}
 	if w, ok := words[strings.TrimPrefix(hit.Rule, "directive.")]; ok {

@@ -17,6 +17,7 @@ type verdict struct {
 	carries bool // a finding that admission holds
 	tier    directive.Tier
 	rules   []string // sorted, each once
+	weak    []string // the rules of the instruction screen that flag, each once
 }
 
 // judge puts the screens together as admission does: credentials and instructions
@@ -27,12 +28,13 @@ func judge(text string) verdict {
 		v.hidden, v.carries = true, v.carries || f.Carries
 		v.rules = append(v.rules, f.Rule)
 	}
-	judgeWords(&v, text)
-	for _, blob := range hidden.Blobs(text) {
-		judgeWords(&v, blob.Text)
+	for _, t := range decoded(text) {
+		judgeWords(&v, t)
 	}
 	slices.Sort(v.rules)
 	v.rules = slices.Compact(v.rules)
+	slices.Sort(v.weak)
+	v.weak = slices.Compact(v.weak)
 	return v
 }
 
@@ -43,6 +45,9 @@ func judgeWords(v *verdict, text string) {
 	}
 	for _, f := range directive.Scan(text) {
 		v.tier = max(v.tier, f.Tier)
+		if f.Tier >= directive.Weak {
+			v.weak = append(v.weak, f.Rule)
+		}
 		v.rules = append(v.rules, f.Rule)
 	}
 }

@@ -22,8 +22,14 @@
 // The screens are put together as admission does: the text, and what its encoded
 // runs decode to. An instruction is flagged when a finding is weak or strong, and
 // held when one is strong. Ranges are Wilson intervals of 95 %. The mean over sources
-// counts every source_repo once, so that a large one does not stand for all; the
-// rules are written by hand and not trained, so there is nothing to leave out.
+// counts every source_repo once, so that a large one does not stand for all.
+//
+// "Source left out" is the cross-validation by source. Rules and lexicon are written
+// by hand, so a source can not be left out of their making; it is left out of what
+// they have: for the attacks of each source_repo the screen loses the words of its
+// lexicon that occur in no other source's attacks, and the rows and hints that fire in
+// no other's. The score keeps its weights, which come from texts of this project
+// alone: to it every source is unseen, and its line under "rule" says what it adds.
 //
 // No text of a case is ever printed.
 //

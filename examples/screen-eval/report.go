@@ -35,10 +35,21 @@ type suite struct {
 	Total   part      `json:"total"`
 	Parts   []part    `json:"parts"`
 	Sources []float64 `json:"mean_over_sources,omitempty"` // of each tier, every source_repo once
+	LeftOut []part    `json:"source_left_out,omitempty"`   // see witness.tier
+	Rules   []share   `json:"rules,omitempty"`             // of the instruction screen
 	Wrong   []wrong   `json:"misses,omitempty"`
 
 	recall  bool
 	tallies map[[2]string]*tally // by field and value
+	left    map[[2]string]*tally // the same, with the source left out
+	rules   map[string]share
+}
+
+// share is the part of one rule in the texts of a suite that are flagged.
+type share struct {
+	Rule  string `json:"rule"`
+	Texts int    `json:"texts"`
+	Alone int    `json:"alone"` // no other rule flags them
 }
 
 // part is the rows of a suite that share a value.
@@ -68,29 +79,38 @@ type tally struct {
 	reached []int
 }
 
-func newReport(rows []row, misses bool) *report {
-	suites := map[string]*suite{}
-	texts := make([]string, len(rows))
-	count := func(name string, recall bool, r row, v verdict, tiers []string, reached ...bool) {
-		name += map[bool]string{true: ": recall", false: ": false positives"}[recall]
-		if suites[name] == nil {
-			suites[name] = &suite{Name: name, Tiers: tiers, recall: recall, tallies: map[[2]string]*tally{}}
-		}
-		suites[name].add(r, reached)
-		if misses && reached[0] != recall {
-			suites[name].Wrong = append(suites[name].Wrong, wrong{r.id, v.rules})
-		}
+// suites are the suites by name.
+type suites map[string]*suite
+
+func (all suites) of(name string, recall bool, tiers ...string) *suite {
+	name += map[bool]string{true: ": recall", false: ": false positives"}[recall]
+	s := all[name]
+	if s == nil {
+		s = &suite{Name: name, Tiers: tiers, recall: recall, tallies: map[[2]string]*tally{}, left: map[[2]string]*tally{}, rules: map[string]share{}}
+		all[name] = s
 	}
+	return s
+}
+
+func newReport(rows []row, misses bool) *report {
+	all := suites{}
+	texts := make([]string, len(rows))
+	sources := hear(rows)
 	for i, r := range rows {
 		texts[i] = r.text
 		v := judge(r.text)
 		flagged, held := v.tier >= directive.Weak, v.tier >= directive.Strong
+		var s *suite
 		switch r.label {
 		case "secret", "clean":
-			count("credentials", r.label == "secret", r, v, []string{"refused"}, v.secret)
+			s = all.of("credentials", r.label == "secret", "refused")
+			s.add(r, v, misses, v.secret)
 		case "benign":
-			count("instructions", false, r, v, []string{"flagged", "held"}, flagged, held)
-			count("hidden text", false, r, v, []string{"reported", "held"}, v.hidden, v.carries)
+			s = all.of("instructions", false, "flagged", "held")
+			s.add(r, v, misses, flagged, held)
+			s.credit(v)
+			s = all.of("hidden text", false, "reported", "held")
+			s.add(r, v, misses, v.hidden, v.carries)
 		case "attack":
 			name, scope := "instructions", r.fields["scope"]
 			if scope == "B" {
@@ -99,13 +119,21 @@ func newReport(rows []row, misses bool) *report {
 			if scope != "" {
 				name += ", scope " + scope
 			}
-			count(name, true, r, v, []string{"flagged", "held"}, flagged, held)
+			s = all.of(name, true, "flagged", "held")
+			s.add(r, v, misses, flagged, held)
+			if source := r.fields["source_repo"]; source != "" && len(sources.words) > 1 && scope != "B" {
+				tier := sources.tier(r.text, source)
+				tallyUp(s.left, r, []string{"group", "category", "lang"}, []bool{tier >= directive.Weak, tier >= directive.Strong})
+			}
+			if scope != "B" {
+				s.credit(v)
+			}
 		}
 	}
 	rep := &report{Speed: measure(texts)}
 	var said []string
-	for _, name := range slices.Sorted(maps.Keys(suites)) {
-		s := suites[name]
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
 		s.finish()
 		rep.Suites = append(rep.Suites, s)
 		said = append(said, s.sentence())
@@ -127,18 +155,25 @@ func (s *suite) by() []string {
 }
 
 // add counts a row in the total and under each of its values.
-func (s *suite) add(r row, reached []bool) {
+func (s *suite) add(r row, v verdict, misses bool, reached ...bool) {
+	tallyUp(s.tallies, r, s.by(), reached)
+	if misses && reached[0] != s.recall {
+		s.Wrong = append(s.Wrong, wrong{r.id, v.rules})
+	}
+}
+
+func tallyUp(tallies map[[2]string]*tally, r row, by []string, reached []bool) {
 	keys := [][2]string{{}}
-	for _, by := range s.by() {
-		if v := r.fields[by]; v != "" {
-			keys = append(keys, [2]string{by, v})
+	for _, name := range by {
+		if v := r.fields[name]; v != "" {
+			keys = append(keys, [2]string{name, v})
 		}
 	}
 	for _, key := range keys {
-		t := s.tallies[key]
+		t := tallies[key]
 		if t == nil {
-			t = &tally{reached: make([]int, len(s.Tiers))}
-			s.tallies[key] = t
+			t = &tally{reached: make([]int, len(reached))}
+			tallies[key] = t
 		}
 		t.texts++
 		for i, yes := range reached {
@@ -149,24 +184,29 @@ func (s *suite) add(r row, reached []bool) {
 	}
 }
 
+// credit counts which rules flag a text.
+func (s *suite) credit(v verdict) {
+	for _, rule := range v.weak {
+		c := s.rules[rule]
+		c.Rule = rule
+		c.Texts++
+		if len(v.weak) == 1 {
+			c.Alone++
+		}
+		s.rules[rule] = c
+	}
+}
+
 // finish turns the tallies into rates.
 func (s *suite) finish() {
 	sources := 0
 	sum := make([]float64, len(s.Tiers))
-	for key, t := range s.tallies {
-		p := part{By: key[0], Value: key[1], Texts: t.texts}
-		for _, n := range t.reached {
-			p.Reached = append(p.Reached, wilson(n, t.texts))
-		}
-		if p.By == "" {
-			s.Total = p
-			continue
-		}
-		s.Parts = append(s.Parts, p)
+	parts := s.parts(s.tallies)
+	s.Total, s.Parts = parts[0], parts[1:]
+	s.LeftOut = s.parts(s.left)
+	for _, rule := range slices.Sorted(maps.Keys(s.rules)) {
+		s.Rules = append(s.Rules, s.rules[rule])
 	}
-	slices.SortFunc(s.Parts, func(a, b part) int {
-		return cmp.Or(slices.Index(s.by(), a.By)-slices.Index(s.by(), b.By), strings.Compare(a.Value, b.Value))
-	})
 	for _, p := range s.Parts {
 		if p.By == "source_repo" {
 			sources++
@@ -180,6 +220,21 @@ func (s *suite) finish() {
 			s.Sources = append(s.Sources, sum[i]/float64(sources))
 		}
 	}
+}
+
+// parts turns tallies into rates, the total first.
+func (s *suite) parts(tallies map[[2]string]*tally) (all []part) {
+	for key, t := range tallies {
+		p := part{By: key[0], Value: key[1], Texts: t.texts}
+		for _, n := range t.reached {
+			p.Reached = append(p.Reached, wilson(n, t.texts))
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b part) int {
+		return cmp.Or(slices.Index(s.by(), a.By)-slices.Index(s.by(), b.By), strings.Compare(a.Value, b.Value))
+	})
+	return all
 }
 
 // z is the two-sided 95 % point of the normal distribution.
@@ -200,6 +255,9 @@ func (s *suite) sentence() string {
 	for i, r := range s.Total.Reached {
 		said += fmt.Sprintf(" %s %d (%.2f %%)", s.Tiers[i], r.Count, 100*r.Share)
 	}
+	if len(s.LeftOut) > 0 {
+		said += fmt.Sprintf(", source left out %.2f %%", 100*s.LeftOut[0].Reached[0].Share)
+	}
 	return said
 }
 
@@ -216,8 +274,14 @@ func (rep *report) print(out io.Writer) error {
 			}
 			fmt.Fprintln(w)
 		}
+		for _, p := range s.LeftOut {
+			p.print(w, strings.TrimSpace("source left out "+strings.TrimSpace(p.By+" "+p.Value)), s.digits())
+		}
 		for _, p := range s.Parts {
 			p.print(w, p.By+" "+p.Value, s.digits())
+		}
+		for _, r := range s.Rules {
+			fmt.Fprintf(w, "  rule %s\t%d\t%d alone\n", r.Rule, r.Texts, r.Alone)
 		}
 		for _, m := range s.Wrong {
 			fmt.Fprintf(w, "  wrong: %s: %s\n", m.ID, cmp.Or(strings.Join(m.Rules, " "), "no rule"))

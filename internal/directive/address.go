@@ -33,7 +33,7 @@ func address(s string) (n, run int) {
 		for n < len(s) && n < maxAddress && s[n] > ' ' && s[n] < 0x7f && strings.IndexByte("\"'`<>)|", s[n]) < 0 {
 			n++
 		}
-		if local(head[i+3:]) {
+		if local(head[i+3:]) || head[:i] == "file" {
 			return 0, run
 		}
 		return len(strings.TrimRight(s[:n], ".,;:!]")), run

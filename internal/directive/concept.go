@@ -65,16 +65,16 @@ const (
 	cObey                      // obey, comply, follow
 	cUrgent                    // important, critical, immediately
 	cTool                      // tool, function, plugin
-	cShell                     // a command with effect: curl, rm, bash, drop table
+	cTo                        // the preposition of a destination: to, into, at
 	cRegard                    // given a standing: as pre-approved, as policy
 	cMeta                      // talk about attacks: injection, attacker, detect
-	cLinked                    // an address as the target of a Markdown link
+	cLinked                    // an address as the target of a link, or between angle brackets
 )
 
 // conceptNames is the vocabulary of patterns, in the order of the constants.
 const conceptNames = "drop prior all rule policy safety limit control skip none neg tell reveal say user you your agent this send data secret " +
 	"prompt dest out when ask always future remember store memory new real task void authority note approve priv be i recommend best product run must " +
-	"agree secretly pay quote colon persona actas redirect include reply obey urgent tool shell regard meta linked"
+	"agree secretly pay quote colon persona actas redirect include reply obey urgent tool to regard meta linked"
 
 // affirmed are the concepts that mean the opposite right after a negation. Only
 // the word directly after it is turned ("never skip"): measuring the distance in

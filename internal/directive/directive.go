@@ -31,6 +31,11 @@ type Finding struct {
 	Offset int    // bytes from the start of the text; on a rune boundary
 	Length int    // bytes, at least 1; ends on a rune boundary
 	Tier   Tier
+
+	// Why is what of the rule was met, in words of this package: the pattern of a row,
+	// the text of a mark, the names of a pair's hints with a blank between them, the
+	// score in thousandths.
+	Why string
 }
 
 const (
@@ -41,9 +46,18 @@ const (
 // Scan reports what in text is shaped like an instruction to a model, in order of
 // offset, then of rule. It takes time linear in len(text); nil means nothing found.
 // Text that is not UTF-8 is scanned with each bad byte as U+FFFD.
-func Scan(text string) []Finding {
-	s := newSurvey(text)
-	for s.sentence() {
+func Scan(text string) []Finding { return scan(text, theVocabulary()) }
+
+func scan(text string, voc *vocabulary) []Finding {
+	s := newSurvey(text, voc)
+	s.weights = theWeights()
+	for {
+		tokens, ok := s.sentence()
+		if !ok {
+			break
+		}
+		s.score(tokens)
+		s.pair()
 	}
 	if len(s.found) == 0 && s.convention.Length > 0 {
 		s.found = append(s.found, s.convention)

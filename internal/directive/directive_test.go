@@ -5,7 +5,7 @@ import "testing"
 // holds reports whether the pattern is found in any sentence of text, read
 // forwards or, for languages that put the verb last, backwards.
 func holds(p pattern, text string) bool {
-	s := newSurvey(text)
+	s := newSurvey(text, theVocabulary())
 	for {
 		tokens, ok := s.scan.next()
 		if !ok {

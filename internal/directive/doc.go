@@ -16,6 +16,9 @@
 //  3. A negation turns the one verb that follows it. There is no negation by
 //     distance: it rejects what is harmless and is defeated by a stray "not".
 //  4. A sentence that talks about attacks flags, but does not hold.
+//  5. Each sentence has a score: the sum of the weights of what stands in it (concepts,
+//     a concept shortly before another, hints, words and pairs of words). It is a
+//     linear classifier, learnt from texts of this project alone by gen/main.go.
 //
 // # Rules
 //
@@ -36,12 +39,30 @@
 //   - directive.authority: borrowed authority, forged agreement
 //   - directive.role-tag: a chat template's token
 //   - directive.payload: a command or markup that acts
-//   - directive.pair: two or more weak signals ("hints") in one or two sentences
+//   - directive.pair: two or more weak signals ("hints") in one or two sentences,
+//     unless the score speaks clearly against it; it holds when the score agrees
+//   - directive.score: the score alone
 //   - directive.convention: nothing of the above, but an order of the kind that
 //     memory is for; reported only when there is no other finding
 //
 // Each row of a table has its origin, a true and a false example; the bare words
-// always, never and must decide nothing.
+// always, never and must decide nothing. A finding says what was met ([Finding].Why).
+//
+// # What it was measured on
+//
+// testdata/adversarial.jsonl has attacks and near misses of the project's own, written
+// in rounds before anything was changed for them. They are worded to get through:
+// policies, flattery, data, notes of an agent to itself. Before, then with the rules,
+// lexicon and score of today:
+//
+//   - round 1: at first 50 of 202 attacks were flagged, and 13 of 166 harmless texts;
+//     round 1: now 133 of 202 attacks and 11 of 166 harmless texts
+//   - round 2: the rules before the score had flagged 7 of 62 and 1 of 40;
+//     round 2: now 20 of 62 attacks and 1 of 40 harmless texts
+//
+// Most of the harmless ones that are flagged are security notes that quote an attack.
+// Texts of public attack collections are easier; examples/screen-eval measures any of
+// them, also with each source left out.
 //
 // # Non-guarantees
 //

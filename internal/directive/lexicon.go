@@ -19,6 +19,9 @@ type phrase struct {
 	set  set
 }
 
+// key is the phrase with its first word, as addForm was given it.
+func (p phrase) key(first string) string { return first + " " + strings.Join(p.rest, " ") }
+
 // theVocabulary is built on first use; it is never written to afterwards.
 var theVocabulary = sync.OnceValue(newVocabulary)
 

@@ -112,7 +112,7 @@ func TestFindingsAreSound(t *testing.T) {
 // length: this is what makes matching linear.
 func TestTokensAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSurvey(rapid.String().Draw(t, "text"))
+		s := newSurvey(rapid.String().Draw(t, "text"), theVocabulary())
 		end, from := 0, 0
 		for {
 			tokens, ok := s.scan.next()
@@ -186,5 +186,82 @@ func BenchmarkScan(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// quiet are sentences without a hint or a score, so that what stands behind them is
+// judged by itself.
+const quiet = "\n\nThe cat sat on the roof of the old barn.\n\nA boat lay in the bay near the pier.\n\n"
+
+// A verdict does not depend on how a text is cut: the findings of two parts that are
+// parted by quiet sentences are those of each part.
+func TestParts(t *testing.T) {
+	if worst(quiet) > 0 {
+		t.Fatalf("Scan(quiet) = %v", Scan(quiet))
+	}
+	rows := attempts(t)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.SampledFrom(rows).Draw(t, "a").Text, rapid.SampledFrom(rows).Draw(t, "b").Text
+		var want []Finding
+		want = append(want, Scan(a)...)
+		for _, f := range Scan(b) {
+			f.Offset += len(a) + len(quiet)
+			want = append(want, f)
+		}
+		noConvention := func(f Finding) bool { return f.Tier == Convention }
+		want = slices.DeleteFunc(want, noConvention)
+		if got := slices.DeleteFunc(Scan(a+quiet+b), noConvention); !slices.Equal(got, want) {
+			t.Fatalf("Scan(%q + quiet + %q)\n got %v\nwant %v", a, b, got, want)
+		}
+	})
+}
+
+// What is found does not depend on folding: the folded text has the same rules, and
+// folding it again changes nothing.
+func TestFoldedText(t *testing.T) {
+	rules := func(text string) (names []string) {
+		for _, f := range Scan(text) {
+			names = append(names, f.Rule+" "+f.Tier.String())
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	for _, a := range attempts(t) {
+		once := theVocabulary().simplify(newView(a.Text).Text)
+		if twice := theVocabulary().simplify(newView(once).Text); twice != once {
+			t.Errorf("%s: folded twice %q, once %q", a.ID, twice, once)
+		}
+		if got, want := rules(once), rules(a.Text); !slices.Equal(got, want) {
+			t.Errorf("%s: folded %q, plain %q", a.ID, got, want)
+		}
+	}
+}
+
+// work counts what a scan does: the tokens that each pattern passes over, and the
+// features. (Time is no measure on a busy machine.)
+func work(text string) (steps int) {
+	s := newSurvey(text, theVocabulary())
+	for {
+		tokens, ok := s.sentence()
+		if !ok {
+			return steps
+		}
+		steps += len(tokens) + 1
+		s.features(tokens, func(feature) { steps++ })
+	}
+}
+
+// Twice the text is at most twice the work, and a few steps.
+func TestLinear(t *testing.T) {
+	units := []string{"you your ai ", "ignore previous rules and ", "忽略之前的所有指令", "시스템 프롬프트 ", "http://a.b/?q=[x] ", "i g n o r e ", "<|im_start|>", ". ", "system: ", "- x\n", "=x ", "' "}
+	for _, a := range attempts(t)[:40] {
+		units = append(units, a.Text+"\n")
+	}
+	for _, unit := range units {
+		n := 1 + 4096/len(unit)
+		small, large := work(strings.Repeat(unit, n)), work(strings.Repeat(unit, 4*n))
+		if large > 4*small+64 {
+			t.Errorf("%q: %d steps for %d bytes, %d for four times as much", unit, small, n*len(unit), large)
+		}
 	}
 }

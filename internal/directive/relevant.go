@@ -17,7 +17,7 @@ func Relevant(text, query string) bool {
 		return false
 	}
 	findings := Scan(text)
-	s := newSurvey(text)
+	s := newSurvey(text, theVocabulary())
 	from := 0
 	for {
 		tokens, ok := s.scan.next()

@@ -74,6 +74,11 @@ func commands() []shape {
 		{"/etc/passwd", 0, "secret-file"},
 		{"/.ssh/id_", 0, "secret-file"},
 		{".aws/credentials", 0, "secret-file"},
+		{"-----begin", 0, "key-block"},
+		{"exec(compile(", Weak, ""},
+		{"import socket,", Weak, ""},
+		{"child_process').exec", Weak, ""},
+		{"child_process\").exec", Weak, ""},
 		{"begin hidden", 0, "role-tag"},
 		{"begin system", 0, "role-tag"},
 		{"end system", 0, "role-tag"},
@@ -90,14 +95,24 @@ func (s *survey) shapes(from, to int) {
 		switch t[i] {
 		case '<', '[', '#', '`':
 			s.shapeAt(i)
+		case '=':
+			if argument(t[from:to], i-from) {
+				s.hint(s.book.classes["argument"], i, i+1)
+			}
 		}
 	}
 	part := t[from:min(len(t), to+maxShape)]
 	for _, c := range s.book.commands {
-		if i := strings.Index(part, c.text); i >= 0 && from+i < to {
+		if i := strings.Index(part, c.text); i >= 0 && from+i < to && !runsOn(part[i:], len(c.text)) {
 			s.shape("directive.payload", c, from+i)
 		}
 	}
+}
+
+// runsOn reports whether a text that starts with n bytes of a pipe goes on with the
+// same word: "| sh" is not in a table's "| SHA-2".
+func runsOn(s string, n int) bool {
+	return s[0] == '|' && n < len(s) && wordByte(s[n])
 }
 
 func (s *survey) shapeAt(i int) {
@@ -109,19 +124,29 @@ func (s *survey) shapeAt(i int) {
 		}
 	}
 	if n := leakyLink(t[i:]); n > 0 {
-		s.report("directive.payload", Strong, i, i+n)
+		s.report("directive.payload", "link with a place for data", Strong, i, i+n)
 	}
 	if n := activeTag(t[i:]); n > 0 {
-		s.report("directive.payload", Weak, i, i+n)
+		s.report("directive.payload", "tag that runs code", Weak, i, i+n)
 	}
 }
 
 func (s *survey) shape(rule string, x shape, at int) {
 	if x.hint == "" {
-		s.report(rule, x.tier, at, at+len(x.text))
+		s.report(rule, x.text, x.tier, at, at+len(x.text))
 	} else {
 		s.hint(s.book.classes[x.hint], at, at+len(x.text))
 	}
+}
+
+// argument reports whether the '=' at i gives an argument its value: name='x',
+// flag=true. Code in backticks or in a tag is shown, not called.
+func argument(s string, i int) bool {
+	if i == 0 || !wordByte(s[i-1]) || strings.ContainsAny(s, "`<") {
+		return false
+	}
+	rest := s[i+1:]
+	return strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, "\"") || strings.HasPrefix(rest, "true") || strings.HasPrefix(rest, "false")
 }
 
 // The most bytes that a link's label and a tag may have before their mark.

@@ -14,6 +14,8 @@ type survey struct {
 	found      []Finding
 	convention Finding
 	hints      [pairWindow]tally // of this sentence, then of those before it
+	weights    *weightTable
+	scored     scored // the sentence before this one
 }
 
 // tally is what one sentence holds of hints.
@@ -30,33 +32,38 @@ const pairWindow = 2
 // padding can crowd out another rule.
 const maxPerRule = 8
 
-func newSurvey(text string) *survey {
+func newSurvey(text string, voc *vocabulary) *survey {
 	v := newView(text)
-	voc := theVocabulary()
 	v.Text = voc.simplify(v.Text)
 	return &survey{view: v, scan: scanner{voc: voc, text: v.Text}, book: theBook()}
 }
 
-func (s *survey) report(rule string, tier Tier, start, end int) {
+// report enters a finding, unless there are enough of its kind; s.crowded says so
+// beforehand.
+func (s *survey) report(rule, why string, tier Tier, start, end int) {
+	if s.crowded(rule, tier) {
+		return
+	}
+	off, length := s.view.Span(start, end)
+	s.found = append(s.found, Finding{Rule: rule, Offset: off, Length: length, Tier: tier, Why: why})
+}
+
+func (s *survey) crowded(rule string, tier Tier) bool {
 	n := 0
 	for i := range s.found {
 		if f := &s.found[i]; f.Rule == rule && f.Tier == tier {
 			n++
 		}
 	}
-	if n >= maxPerRule {
-		return
-	}
-	off, length := s.view.Span(start, end)
-	s.found = append(s.found, Finding{Rule: rule, Offset: off, Length: length, Tier: tier})
+	return n >= maxPerRule
 }
 
-// sentence judges the next sentence; false at the end of the text.
-func (s *survey) sentence() bool {
+// sentence judges the next sentence by rules and hints; false at the end of the text.
+func (s *survey) sentence() ([]token, bool) {
 	from := s.scan.at
 	tokens, ok := s.scan.next()
 	if !ok {
-		return false
+		return nil, false
 	}
 	copy(s.hints[1:], s.hints[:])
 	have := union(tokens)
@@ -66,15 +73,14 @@ func (s *survey) sentence() bool {
 	if s.convention.Length == 0 {
 		if a, b, ok := s.book.habit.find(tokens); ok {
 			off, n := s.view.Span(int(tokens[a].start), int(tokens[b].end))
-			s.convention = Finding{Rule: ruleConvention, Offset: off, Length: n, Tier: Convention}
+			s.convention = Finding{Rule: ruleConvention, Offset: off, Length: n, Tier: Convention, Why: habitText}
 		}
 	}
 	if verbFinal(tokens) {
 		backwards(tokens)
 		s.match(tokens, have)
 	}
-	s.pair()
-	return true
+	return tokens, true
 }
 
 func union(tokens []token) (have set) {
@@ -109,7 +115,7 @@ func (s *survey) match(tokens []token, have set) {
 			if have&cMeta != 0 {
 				tier = min(tier, Weak)
 			}
-			s.report(r.id, tier, int(min(tokens[a].start, tokens[b].start)), int(max(tokens[a].end, tokens[b].end)))
+			s.report(r.id, r.text, tier, int(min(tokens[a].start, tokens[b].start)), int(max(tokens[a].end, tokens[b].end)))
 		}
 	}
 	for i := range s.book.hints {
@@ -149,8 +155,18 @@ func (s *survey) pair() {
 			tier, sum = w, wide
 		}
 	}
-	if tier > 0 {
-		s.report(rulePair, tier, sum.start, sum.end)
+	lean := s.scored.sum + s.weights.bias
+	if sum.classes&s.book.formal != 0 {
+		lean = max(lean, pairStrongLean) // a shape is no matter of words
+	}
+	switch {
+	case lean < pairWeakLean:
+		return
+	case lean < pairStrongLean:
+		tier = min(tier, Weak)
+	}
+	if tier > 0 && !s.crowded(rulePair, tier) {
+		s.report(rulePair, s.book.hintNames(sum.classes), tier, sum.start, sum.end)
 	}
 }
 

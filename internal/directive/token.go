@@ -147,7 +147,7 @@ func (s *scanner) push(start, end int, m set) {
 func (s *scanner) word() {
 	if n := s.address(); n > 0 {
 		kind := cDest
-		if strings.HasSuffix(s.text[:s.at], "](") {
+		if strings.HasSuffix(s.text[:s.at], "](") || strings.HasSuffix(s.text[:s.at], "<") {
 			kind = cLinked
 		}
 		s.push(s.at, s.at+n, kind)
