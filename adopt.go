@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/memoryroom/scribe/internal/entry"
 	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/hidden"
 	"github.com/memoryroom/scribe/internal/journal"
@@ -87,6 +88,9 @@ func (r *Room) adopt(b *batch, w *world, t Trust, m Memory, seen []Memory) (Verd
 	if disk == nil || journal.Sum(disk) != m.Hash {
 		return verdict(Memory{Path: m.Path}, refuse("stale.base", Rejected, "hash", fmt.Sprintf("%.120q is not what was shown", m.Path), "list what is unaccepted: those rows have the bytes as they are now")), nil
 	}
+	if entry.ConflictMarkers(disk) {
+		return verdict(Memory{Path: m.Path}, mergeFinding(Rejected)), nil
+	}
 	if name.path.IsIndex() {
 		return r.adoptIndex(b, w, disk, t, seen), nil
 	}
@@ -152,6 +156,11 @@ func (r *Room) adoptIndex(b *batch, w *world, data []byte, t Trust, seen []Memor
 	return Verdict{Outcome: Accepted, Memory: m}
 }
 
+// mergeFinding says that git could not merge a file: nobody wrote what it holds now.
+func mergeFinding(o Outcome) Finding {
+	return refuse("adopt.merge", o, "text", "the file holds an unresolved merge of git", "resolve it in an editor, and adopt the result")
+}
+
 // indexMemory is MEMORY.md as a memory: its bytes, and unaccepted while the user's own
 // lines in it are not the ones that were adopted.
 func indexMemory(w *world) Memory {
@@ -163,6 +172,9 @@ func indexMemory(w *world) Memory {
 		m.Trust, m.Modified = parseTrust(acc.Trust), acc.Time.UTC()
 	case len(bytes.TrimSpace(own)) > 0:
 		m.Stage = stageUnaccepted
+		if entry.ConflictMarkers(w.index) {
+			m.Findings = append(m.Findings, mergeFinding(Held))
+		}
 	}
 	return m
 }

@@ -157,6 +157,13 @@ func (c *inspection) chain(ctx context.Context) error {
 	} else if c.lines != nil && !sameState(l.state, c.lines.state) {
 		c.add("check.checkpoint", checkpointName, "what was read with a checkpoint is not what the rows add up to", "run Check with repair: the checkpoint is made anew")
 	}
+	if c.lines != nil {
+		for _, side := range c.lines.sides {
+			if side.err != nil {
+				c.add("check.fork", fmt.Sprintf("%s (row %d)", segmentDir, side.row.Seq), "the rows of a side that was joined are missing or wrong: what counts of them stands in the journal", "restore the file from the other clone")
+			}
+		}
+	}
 	if c.lines != nil && c.lines.strange > 0 {
 		c.tell("check.unverified", auditName, fmt.Sprintf("%d rows carry no right MAC under the key, and do not count", c.lines.strange), "adopt what you know of what they brought")
 	}
@@ -496,5 +503,5 @@ func (r *Room) rebuiltIndex(w *world) []byte {
 			b.unline(path)
 		}
 	}
-	return patchIndex(w.index, b.set, b.drop, hasLine(w.state))
+	return patchIndex(unmergeIndex(w.index), b.set, b.drop, hasLine(w.state))
 }

@@ -195,6 +195,49 @@ func patchIndex(cur []byte, set []indexLine, drop map[string]bool, known func(pa
 	return joinIndex(mark, insertLines(out, at, fresh, eol))
 }
 
+// unmergeIndex resolves the conflicts of git in which each side has nothing but lines of
+// the owned form: the lines of both stay, and a patch makes them what they should be.
+// Conflicts with a line of the user's in them stay as they are.
+func unmergeIndex(data []byte) []byte {
+	mark, lines, _ := splitIndex(data)
+	var out []rawLine
+	for i := 0; i < len(lines); i++ {
+		sides, n := conflictAt(lines[i:])
+		if n == 0 {
+			out = append(out, lines[i])
+			continue
+		}
+		out = append(out, sides...)
+		i += n - 1
+	}
+	return joinIndex(mark, out)
+}
+
+// conflictAt reads a conflict that begins with the first line: what its sides hold, less
+// what they had in common before, and how many lines it takes; 0 when there is none, or
+// one that is not the library's alone.
+func conflictAt(lines []rawLine) (sides []rawLine, n int) {
+	if len(lines) == 0 || !strings.HasPrefix(lines[0].text, "<<<<<<< ") {
+		return nil, 0
+	}
+	common := false
+	for n, line := range lines[1:] {
+		switch _, owned := parseIndexLine(line.text); {
+		case strings.HasPrefix(line.text, ">>>>>>> "):
+			return sides, n + 2
+		case strings.HasPrefix(line.text, "||||||| "):
+			common = true
+		case line.text == "=======":
+			common = false
+		case !owned:
+			return nil, 0
+		case !common:
+			sides = append(sides, line)
+		}
+	}
+	return nil, 0
+}
+
 // insertLines puts the fresh lines at an index of lines, at the end when it is negative.
 func insertLines(lines []rawLine, at int, fresh map[string]string, eol string) []rawLine {
 	if len(fresh) == 0 {

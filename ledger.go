@@ -231,6 +231,14 @@ func (r *Room) readLocal() error {
 func (r *Room) afterLock(ctx context.Context) error {
 	r.mu.Lock()
 	torn, err := r.syncLocked(true)
+	if err != nil {
+		r.mu.Unlock()
+		if err = r.join(ctx, err); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		torn, err = r.syncLocked(true)
+	}
 	fresh := r.local == nil
 	moved := !fresh && !r.local.ok
 	size := r.ledger.size

@@ -21,6 +21,8 @@ type lineage struct {
 	need    rests              // what it rests on
 	rows    int64              // the last row
 	dropped journal.Row        // the last prune row that dropped files of the journal; Ref is 0 for none
+	joins   []journal.Row
+	sides   []joined // what the joins joined
 	// strange counts the rows that do not count, for want of a right MAC.
 	strange int
 }
@@ -92,15 +94,16 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 	l := &lineage{files: map[string]*kin{}, bySeq: map[int64][]*kin{}, closed: map[string][]until{}, pruned: map[string]int64{}}
 	var line descent
 	var last journal.Row
-	was := map[string][]until{} // what each path rested on before last; until.row is the version's
+	was := &rested{paths: map[string][]until{}}
 	began := false
 	state, err := r.replay(ctx, func(before *journal.State, row journal.Row) bool {
 		if !began {
 			began = true
 			l.base(before)
 			line.begin(before)
+			was.archived = maps.Clone(before.Archived)
 			for path := range restsOn(before).paths() {
-				was[path] = resting(before, path)
+				was.paths[path] = resting(before, path)
 			}
 		}
 		l.settle(was, before, last)
@@ -122,6 +125,12 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 	}
 	l.settle(was, state, last)
 	l.state, l.need = state, restsOn(state)
+	l.sides = r.joinedSides(l.joins)
+	for _, side := range l.sides {
+		for _, row := range side.rows {
+			l.explain(row)
+		}
+	}
 	return l, nil
 }
 
@@ -221,6 +230,8 @@ func (l *lineage) take(before *journal.State, row journal.Row) {
 		l.pruned[row.Path] = max(l.pruned[row.Path], row.Ref)
 	case row.Op == journal.OpPrune:
 		l.dropped = row
+	case row.Op == journal.OpJoin:
+		l.joins = append(l.joins, row)
 	}
 }
 
@@ -240,14 +251,11 @@ func (l *lineage) purge(row journal.Row, line descent, need rests) {
 	}
 }
 
-// resting lists what a path rests on: what stands there, what was retired from there, and
-// what is judged against when something comes back.
+// resting lists what a path rests on: what stands there, and what is judged against when
+// something comes back. until.row is the row that wrote the version.
 func resting(s *journal.State, path string) []until {
 	var all []until
 	if a, ok := s.Accepted[path]; ok {
-		all = append(all, until{path: path, hash: a.Hash, row: a.Seq})
-	}
-	if a, ok := s.Archived[path]; ok {
 		all = append(all, until{path: path, hash: a.Hash, row: a.Seq})
 	}
 	if t, ok := s.Tombs[path]; ok && t.Hash != "" {
@@ -256,21 +264,53 @@ func resting(s *journal.State, path string) []until {
 	return all
 }
 
+// rested is what was rested on before the last row: by path, and in the archive by name.
+type rested struct {
+	paths    map[string][]until
+	archived map[string]journal.Archived
+}
+
 // settle notes what the last row ended, and brings was up to date.
-func (l *lineage) settle(was map[string][]until, now *journal.State, last journal.Row) {
+func (l *lineage) settle(was *rested, now *journal.State, last journal.Row) {
 	at := []string{last.Path, last.To}
 	if last.Op == journal.OpAnchor || last.Op == journal.OpAbort {
-		at = slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(now.Accepted)), slices.Collect(maps.Keys(now.Tombs)))
+		at = slices.Concat(slices.Collect(maps.Keys(was.paths)), slices.Collect(maps.Keys(now.Accepted)), slices.Collect(maps.Keys(now.Tombs)))
+	}
+	var ended []until
+	switch opOfRow(last) {
+	case journal.OpArchive, journal.OpStow, journal.OpLink, journal.OpRestore, journal.OpRename, journal.OpRollback, journal.OpPurge, journal.OpAbort, journal.OpAnchor:
+		for name, a := range journal.Sorted(was.archived) {
+			if is := now.Archived[name]; is.Seq != a.Seq || is.Hash != a.Hash {
+				ended = append(ended, until{path: a.Path, hash: a.Hash, row: a.Seq})
+			}
+		}
+		was.archived = maps.Clone(now.Archived)
 	}
 	for _, path := range at {
 		is := resting(now, path)
-		for i, u := range was[path] {
-			if !slices.Contains(is, u) && !slices.Contains(was[path][:i], u) {
-				l.end(l.file(u.row, u.hash, path), path, last)
+		for _, u := range was.paths[path] {
+			if !slices.Contains(is, u) {
+				ended = append(ended, u)
 			}
 		}
-		was[path] = is
+		was.paths[path] = is
 	}
+	for i, u := range ended {
+		still := slices.Contains(was.paths[u.path], u) || inArchive(was.archived, u)
+		if !still && !slices.Contains(ended[:i], u) {
+			l.end(l.file(u.row, u.hash, u.path), u.path, last)
+		}
+	}
+}
+
+// inArchive reports whether something retired from the path of u has its text.
+func inArchive(archived map[string]journal.Archived, u until) bool {
+	for _, a := range archived {
+		if a.Path == u.path && a.Seq == u.row && a.Hash == u.hash {
+			return true
+		}
+	}
+	return false
 }
 
 // gone reports whether the rows say that a file is no more: it was purged, or all that it

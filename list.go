@@ -162,7 +162,7 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 		seen[name] = true
 		all = append(all, s.memory(name))
 		if s.kind == changed {
-			all = append(all, describe(name, stageUnaccepted, s.disk))
+			all = append(all, unacceptedMemory(name, s.disk))
 		}
 		return nil
 	})

@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -222,13 +223,13 @@ func (r *Room) dropLeftovers() error {
 	r.mu.Lock()
 	l := r.ledger
 	r.mu.Unlock()
-	var data []byte
+	var known map[string]bool
 	for _, n := range names {
 		if segmentOf(n) < l.first || l.first == 0 {
 			continue
 		}
-		if data == nil {
-			if data, err = r.disk.LibRead(auditName, maxAudit); err != nil {
+		if known == nil {
+			if known, err = r.knownLines(names); err != nil {
 				return err
 			}
 		}
@@ -236,13 +237,39 @@ func (r *Room) dropLeftovers() error {
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(string(data), string(old)) {
-			if err := r.disk.LibRemove(segmentDir + "/" + n); err != nil {
-				return err
-			}
+		more := false
+		for line := range bytes.Lines(old) {
+			more = more || !known[string(line)]
+		}
+		if more {
+			continue // Check names it
+		}
+		if err := r.disk.LibRemove(segmentDir + "/" + n); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// knownLines is the set of the lines of audit.jsonl and of the sides that were joined.
+func (r *Room) knownLines(names []string) (map[string]bool, error) {
+	files := []string{auditName}
+	for _, n := range names {
+		if strings.HasPrefix(n, forkPrefix) {
+			files = append(files, segmentDir+"/"+n)
+		}
+	}
+	known := map[string]bool{}
+	for _, name := range files {
+		data, err := r.disk.LibRead(name, maxAudit)
+		if err != nil {
+			return nil, err
+		}
+		for line := range bytes.Lines(data) {
+			known[string(line)] = true
+		}
+	}
+	return known, nil
 }
 
 // eachRow reads the journal from its first row that is left until fn returns false. A last

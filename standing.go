@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memoryroom/scribe/internal/entry"
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/relpath"
 	"github.com/memoryroom/scribe/internal/rootfs"
@@ -55,6 +56,15 @@ func (s standing) diskHash() string {
 	return journal.Sum(s.disk)
 }
 
+// unacceptedMemory is what lies at a path and was never accepted.
+func unacceptedMemory(path string, data []byte) Memory {
+	m := describe(path, stageUnaccepted, data)
+	if entry.ConflictMarkers(data) {
+		m.Findings = append(m.Findings, mergeFinding(Held))
+	}
+	return m
+}
+
 func (s standing) memory(path string) Memory {
 	switch s.kind {
 	case active, changed:
@@ -68,7 +78,7 @@ func (s standing) memory(path string) Memory {
 		}
 		return m
 	case unaccepted:
-		return describe(path, stageUnaccepted, s.bytes)
+		return unacceptedMemory(path, s.bytes)
 	}
 	return Memory{}
 }
@@ -120,7 +130,7 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 		s.kind, s.disk, s.bytes = active, again, again
 		return s, nil
 	}
-	if r.waived(waiveUnaccepted) && len(secretsIn(string(disk), r.opts.Allow)) == 0 && keyOwner(state, metaOf(p.String(), disk).Key, func(path string) bool { return path == p.String() }) == "" {
+	if r.waived(waiveUnaccepted) && !entry.ConflictMarkers(disk) && len(secretsIn(string(disk), r.opts.Allow)) == 0 && keyOwner(state, metaOf(p.String(), disk).Key, func(path string) bool { return path == p.String() }) == "" {
 		s.kind, s.bytes, s.waived = active, disk, true
 		s.acc.Hash, s.acc.Trust = journal.Sum(disk), min(parseTrust(acc.Trust), UserObserved).String()
 		return s, nil

@@ -138,7 +138,8 @@ func (r *Room) stateAt(ctx context.Context, seq int64) (*journal.State, error) {
 
 // Verify reports whether a head that [Room.Head] gave, and that was kept elsewhere, still
 // lies on the journal's chain: nil says that every row up to it is the one that it was
-// then, and that the rows after it continue it. The whole journal is read for it, and no
+// then, and that the rows after it continue it; in a room that was merged it may lie on
+// a side that was joined. The whole journal is read for it, and no
 // checkpoint is believed.
 //
 // An error that matches fs.ErrInvalid says that head is none; fs.ErrNotExist, that its row
@@ -161,6 +162,7 @@ func (r *Room) Verify(ctx context.Context, head string) error {
 		return nil // the position before the first row lies on every chain
 	}
 	var end int64
+	var joins []journal.Row
 	begin, found := int64(-1), false
 	_, err = r.replay(ctx, func(before *journal.State, row journal.Row) bool {
 		if begin < 0 {
@@ -168,8 +170,14 @@ func (r *Room) Verify(ctx context.Context, head string) error {
 		}
 		end = row.Seq
 		found = found || row.Seq == want.Seq && row.Hash == want.Hash
+		if row.Op == journal.OpJoin && r.vouched(row) {
+			joins = append(joins, row)
+		}
 		return true
 	})
+	for _, side := range r.joinedSides(joins) {
+		found = found || side.err == nil && slices.ContainsFunc(side.rows, func(row journal.Row) bool { return row.Hash == want.Hash && row.Seq == want.Seq })
+	}
 	switch {
 	case err != nil:
 		return err

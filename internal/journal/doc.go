@@ -40,7 +40,8 @@
 //	rules    rule identifiers: flags of an accepted memory, reasons of a refusal
 //	id       the held candidate
 //	digest   digest of the proposal, by which a refused one is known again; prune without
-//	         path: of the state that the dropped rows added up to
+//	         path: of the state that the dropped rows added up to; join: hash of the other
+//	         side's last row
 //	approved true when the operator accepted these bytes
 //	plan     candidates that were proposed together share it
 //	part     position among the rows of one append, from 1 (see Batch)
@@ -103,7 +104,7 @@
 //	refuse    -                                      candidate id goes, digest is refused
 //	waive    -                                      key is waived for reason, or without
 //	                                                 one no more
-//	format, reject, prune, open: nothing. They are history only.
+//	format, reject, prune, join, open: nothing. They are history only.
 //
 // A link leads to a memory, and goes where that goes: to its new name, into the archive
 // and back. When the memory is removed, purged, deleted outside or rolled back to

@@ -13,7 +13,7 @@ import (
 
 var allOps = []string{
 	OpAnchor, OpAdopt, OpAdd, OpReplace, OpEdit, OpRemove, OpRename, OpHold, OpWithdraw, OpApprove, OpRefuse,
-	OpReject, OpArchive, OpRestore, OpRollback, OpObserve, OpAbort, OpPurge, OpPrune, OpWaive, OpOpen, OpLink, OpStow,
+	OpReject, OpArchive, OpRestore, OpRollback, OpObserve, OpAbort, OpPurge, OpPrune, OpJoin, OpWaive, OpOpen, OpLink, OpStow,
 }
 
 var acts = []string{OpAdd, OpReplace, OpEdit, OpRemove, OpArchive, OpRename, OpRestore}

@@ -51,6 +51,7 @@ const (
 	OpAbort    = "abort"    // row ref was not carried out
 	OpPurge    = "purge"    // bodies were erased everywhere
 	OpPrune    = "prune"    // old texts of path were dropped, those that ended by row ref; without path: the rows up to ref
+	OpJoin     = "join"     // rows that continue row ref elsewhere were joined: digest is the hash of their last
 	OpWaive    = "waive"    // the host waived a property, for a reason
 	OpOpen     = "open"     // the room was opened, where that has to be on record
 )
@@ -156,7 +157,7 @@ func needs(op string) (fields int, known bool) {
 		return needPath | needNew | needID | needAct, true
 	case OpApprove, OpWithdraw:
 		return needID, true
-	case OpAbort, OpPrune:
+	case OpAbort, OpPrune, OpJoin:
 		return needRef, true
 	case OpAnchor, OpRefuse, OpReject, OpPurge, OpWaive, OpOpen:
 		return 0, true
