@@ -53,7 +53,7 @@ func drawRow(t *rapid.T, seq int64) Row {
 	}
 	if r.Op == OpAbort {
 		r.Ref = max(1, seq-rapid.Int64Range(1, 6).Draw(t, "back"))
-	} else if seq > 1 && rapid.Bool().Draw(t, "ref") || r.Op == OpPrune || r.Op == OpLink {
+	} else if seq > 1 && rapid.Bool().Draw(t, "ref") || r.Op == OpPrune || r.Op == OpJoin || r.Op == OpLink {
 		r.Ref = rapid.Int64Range(1, seq-1).Draw(t, "ref")
 	}
 	if rapid.Bool().Draw(t, "grouped") {
