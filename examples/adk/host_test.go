@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -274,8 +273,5 @@ func TestProgram(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not printed: %q\n%s", want, &out)
 		}
-	}
-	if code := run(t.Context(), []string{"more"}, io.Discard, io.Discard); code != 2 {
-		t.Errorf("exit %d for an argument, want 2", code)
 	}
 }

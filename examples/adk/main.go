@@ -12,15 +12,14 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 
 	"github.com/memoryroom/scribe"
+	"github.com/memoryroom/scribe/examples/internal/turn"
 	"google.golang.org/adk/agent"
 	"google.golang.org/adk/agent/llmagent"
 	"google.golang.org/adk/model"
@@ -38,44 +37,11 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("adk", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	dir := flags.String("room", "", "directory of the memory; empty: a fresh one in the system's temporary directory")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "adk: unexpected argument %q: every input has a flag\n", flags.Arg(0))
-		return 2
-	}
-	if err := converse(ctx, *dir, out); err != nil {
-		fmt.Fprintln(errs, "adk:", err)
-		return 1
-	}
-	return 0
+	return turn.Program{Name: "adk", Play: play}.Run(ctx, args, out, errs)
 }
 
-// converse runs one turn of a conversation, and the writer after it.
-func converse(ctx context.Context, dir string, out io.Writer) error {
-	dir, err := roomDir(dir)
-	if err != nil {
-		return err
-	}
-	room, err := scribe.Open(dir, nil)
-	if err != nil {
-		return err
-	}
-	defer room.Close()
-	memory, err := room.Session(ctx, "conversation-"+filepath.Base(dir), scribe.UserObserved)
-	if err != nil {
-		return err
-	}
-	snapshot, err := memory.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
+// play runs one turn of a main agent, and the writer when it ends.
+func play(ctx context.Context, t *turn.Turn) error {
 	bash, err := functiontool.New(functiontool.Config{Name: "bash", Description: "Runs a command."}, func(agent.ToolContext, struct{ Command string }) (string, error) {
 		return "", errors.New("this program has no shell")
 	})
@@ -84,57 +50,31 @@ func converse(ctx context.Context, dir string, out io.Writer) error {
 	}
 	main, err := llmagent.New(llmagent.Config{
 		Name: "main", Model: scripted(func(*model.LLMRequest) (*genai.Content, error) { return say("Noted."), nil }),
-		InstructionProvider: func(agent.ReadonlyContext) (string, error) { return snapshot.Text, nil },
+		InstructionProvider: func(agent.ReadonlyContext) (string, error) { return t.Snapshot.Text, nil },
 		Tools:               []tool.Tool{bash},
-		AfterAgentCallbacks: []agent.AfterAgentCallback{remember(memory, scripted(steered), []tool.Tool{bash}, out)},
+		AfterAgentCallbacks: []agent.AfterAgentCallback{remember(t, scripted(steered), []tool.Tool{bash})},
 	})
 	if err != nil {
 		return err
 	}
-	if err := runAgent(ctx, main, "Please remember that we deploy on Tuesdays, after the stand-up.", saying(out)); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "the room is", dir)
-	return report(ctx, room, out)
-}
-
-func roomDir(dir string) (string, error) {
-	if dir != "" {
-		return filepath.Abs(dir)
-	}
-	dir, err := os.MkdirTemp("", "scribe-room-")
-	return filepath.Join(dir, "room"), err
+	return runAgent(ctx, main, t.Said, saying(t.Out))
 }
 
 // remember is what the main agent does when its turn ends: one extraction, with a writer
 // that is made for it.
-func remember(memory *scribe.Session, llm model.LLM, tools []tool.Tool, out io.Writer) agent.AfterAgentCallback {
+func remember(t *turn.Turn, llm model.LLM, tools []tool.Tool) agent.AfterAgentCallback {
 	return func(ctx agent.CallbackContext) (*genai.Content, error) {
 		kept, policy, err := scribe.Narrow(tools, nil, describe)
 		if err != nil {
 			return nil, err // no writer: there is no falling back to every tool
 		}
-		for _, f := range policy.Removed() {
-			fmt.Fprintf(out, "removed %s (%s)\n", f.Field, f.Rule)
-		}
-		said := textOf(ctx.UserContent())
-		turn := scribe.Turn{N: 1, User: []string{said}, Low: scribe.UserObserved}
-		skip, err := memory.Extract(ctx, turn, policy, func(ctx context.Context, g *scribe.Guard) error {
-			prompt, err := g.Prompt(ctx)
-			if err != nil {
-				return err
-			}
+		return nil, t.Extract(ctx, policy, func(ctx context.Context, g *scribe.Guard, prompt, message string) error {
 			writer, err := newWriter(g, llm, prompt, kept)
 			if err != nil {
 				return err
 			}
-			clean, _ := scribe.Redact(said)
-			return runAgent(ctx, writer, "The user said:\n\n"+clean, saying(out))
+			return runAgent(ctx, writer, message, saying(t.Out))
 		})
-		if skip != "" {
-			fmt.Fprintln(out, "no writer ran:", skip)
-		}
-		return nil, err
 	}
 }
 
@@ -156,31 +96,14 @@ func runAgent(ctx context.Context, a agent.Agent, message string, see func(*sess
 // saying prints what agents say.
 func saying(out io.Writer) func(*session.Event) {
 	return func(e *session.Event) {
-		if text := textOf(e.Content); text != "" {
-			fmt.Fprintf(out, "%s says %q\n", e.Author, text)
-		}
-	}
-}
-
-func textOf(c *genai.Content) string {
-	var b strings.Builder
-	if c != nil {
-		for _, p := range c.Parts {
-			b.WriteString(p.Text)
-		}
-	}
-	return b.String()
-}
-
-// report prints what became of the writer's proposals.
-func report(ctx context.Context, room *scribe.Room, out io.Writer) error {
-	for _, stage := range []string{"active", "pending"} {
-		for m, err := range room.List(ctx, stage) {
-			if err != nil {
-				return err
+		var b strings.Builder
+		if e.Content != nil {
+			for _, p := range e.Content.Parts {
+				b.WriteString(p.Text)
 			}
-			fmt.Fprintf(out, "%s %s, %s: %q\n", stage, m.Path, m.Trust, m.Description)
+		}
+		if b.Len() > 0 {
+			fmt.Fprintf(out, "%s says %q\n", e.Author, b.String())
 		}
 	}
-	return nil
 }

@@ -8,21 +8,20 @@ import (
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
 	"github.com/memoryroom/scribe"
 	"github.com/memoryroom/scribe/examples/anthropic/stub"
 	"github.com/memoryroom/scribe/examples/conformance"
 )
 
 func TestConformance(t *testing.T) {
-	t.Run("whole", func(t *testing.T) { conformance.Test(t, host(false)) })
-	t.Run("streaming", func(t *testing.T) { conformance.Test(t, host(true)) })
+	t.Run("whole", func(t *testing.T) { conformance.Test(t, hostOf(false)) })
+	t.Run("streaming", func(t *testing.T) { conformance.Test(t, hostOf(true)) })
 }
 
 func TestGlue(t *testing.T) { conformance.Glue(t, "glue.go", 20) } // the runner has no hook: each tool is wrapped
 
-// host is a runtime on the SDK's tool runner. Its model is scripted, behind the wire.
-func host(stream bool) conformance.Host {
+// hostOf is a runtime on the SDK's tool runner. Its model is scripted, behind the wire.
+func hostOf(stream bool) conformance.Host {
 	return conformance.Host{
 		Decoded: true, // v2.15.0 decodes the input of a call and encodes it again
 		Guarded: func(ctx context.Context, in conformance.Input, use func(context.Context, conformance.Writer) error) error {
@@ -90,8 +89,7 @@ func writer(stream bool, params anthropic.BetaToolRunnerParams, tools func() []a
 			return blocks
 		})
 		defer s.Close()
-		client := anthropic.NewClient(option.WithBaseURL(s.URL), option.WithAPIKey("stub"), option.WithMaxRetries(0))
-		_, err := runWriter(ctx, client, tools(), params, stream)
+		_, err := runWriter(ctx, s.Client(), tools(), params, stream)
 		return s, err
 	}
 	return conformance.Writer{

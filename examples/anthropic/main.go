@@ -12,7 +12,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/toolrunner"
 	"github.com/memoryroom/scribe"
 	"github.com/memoryroom/scribe/examples/anthropic/stub"
+	"github.com/memoryroom/scribe/examples/internal/turn"
 )
 
 func main() {
@@ -34,60 +34,31 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, key string, out, errs io.Writer) int {
-	var p program
-	flags := flag.NewFlagSet("anthropic", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	flags.StringVar(&p.dir, "room", "", "directory of the memory; empty: a fresh one in the system's temporary directory")
-	flags.StringVar(&p.say, "say", "Please remember that we deploy on Tuesdays, after the stand-up.", "what the user says in this turn")
-	flags.StringVar(&p.model, "model", "claude-sonnet-4-5", "model that writes the memory")
-	flags.BoolVar(&p.stream, "stream", false, "stream the answers")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "anthropic: unexpected argument %q: every input has a flag\n", flags.Arg(0))
-		return 2
-	}
-	client := anthropic.NewClient(option.WithAPIKey(key))
+	h := host{client: anthropic.NewClient(option.WithAPIKey(key))}
 	if key == "" {
 		fmt.Fprintln(out, "no ANTHROPIC_API_KEY: a scripted model answers")
 		server := stub.Start(script)
 		defer server.Close()
-		client = anthropic.NewClient(option.WithBaseURL(server.URL), option.WithAPIKey("none"), option.WithMaxRetries(0))
+		h.client = server.Client()
 	}
-	if err := p.run(ctx, client, out); err != nil {
-		fmt.Fprintln(errs, "anthropic:", err)
-		return 1
-	}
-	return 0
+	return turn.Program{Name: "anthropic", Flags: h.flags, Play: h.play}.Run(ctx, args, out, errs)
 }
 
-// program is one conversation of one turn.
-type program struct {
-	dir, say, model string
-	stream          bool
+// host is a runtime on the SDK.
+type host struct {
+	client anthropic.Client
+	model  string
+	stream bool
 }
 
-func (p program) run(ctx context.Context, client anthropic.Client, out io.Writer) error {
-	dir, err := p.room()
-	if err != nil {
-		return err
-	}
-	room, err := scribe.Open(dir, nil)
-	if err != nil {
-		return err
-	}
-	defer room.Close()
-	session, err := room.Session(ctx, "conversation-"+filepath.Base(dir), scribe.UserObserved)
-	if err != nil {
-		return err
-	}
-	snapshot, err := session.Snapshot(ctx) // a main agent has it in its system prompt
-	if err != nil {
-		return err
-	}
+func (h *host) flags(f *flag.FlagSet) {
+	f.StringVar(&h.model, "model", "claude-sonnet-4-5", "model that writes the memory")
+	f.BoolVar(&h.stream, "stream", false, "stream the answers")
+}
+
+// play runs the writer after the turn. A main agent would have had the turn before it,
+// with t.Snapshot in its system prompt.
+func (h *host) play(ctx context.Context, t *turn.Turn) error {
 	tools, rules, err := mainTools()
 	if err != nil {
 		return err
@@ -96,44 +67,18 @@ func (p program) run(ctx context.Context, client anthropic.Client, out io.Writer
 	if err != nil {
 		return err // no writer: there is no falling back to every tool
 	}
-	for _, t := range kept {
-		fmt.Fprintln(out, "the writer keeps", t.Name())
+	for _, k := range kept {
+		fmt.Fprintln(t.Out, "the writer keeps", k.Name())
 	}
-	for _, f := range policy.Removed() {
-		fmt.Fprintf(out, "removed %s (%s)\n", f.Field, f.Rule)
-	}
-	turn := scribe.Turn{N: 1, User: []string{p.say}, Low: scribe.UserObserved}
-	skip, err := session.Extract(ctx, turn, policy, func(ctx context.Context, g *scribe.Guard) error {
-		prompt, err := g.Prompt(ctx)
-		if err != nil {
-			return err
-		}
+	return t.Extract(ctx, policy, func(ctx context.Context, g *scribe.Guard, prompt, message string) error {
 		tools, err := writerTools(g, kept)
 		if err != nil {
 			return err
 		}
-		said, _ := scribe.Redact(p.say)
-		last, err := runWriter(ctx, client, tools, writerParams(p.model, prompt+"\n"+snapshot.Text, "The user said:\n\n"+said), p.stream)
-		fmt.Fprintf(out, "the writer says %q\n", last)
+		last, err := runWriter(ctx, h.client, tools, writerParams(h.model, prompt+"\n"+t.Snapshot.Text, message), h.stream)
+		fmt.Fprintf(t.Out, "the writer says %q\n", last)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	if skip != "" {
-		fmt.Fprintln(out, "no writer ran:", skip)
-	}
-	fmt.Fprintln(out, "the room is", dir)
-	return report(ctx, room, out)
-}
-
-// room is the directory of the memory, absolute.
-func (p program) room() (string, error) {
-	if p.dir != "" {
-		return filepath.Abs(p.dir)
-	}
-	dir, err := os.MkdirTemp("", "scribe-room-")
-	return filepath.Join(dir, "room"), err
 }
 
 // mainTools are what the main agent has, and what its writer may keep of them.
@@ -157,27 +102,6 @@ func mainTools() (tools []anthropic.BetaTool, rules map[string]scribe.Rule, err 
 	return tools, map[string]scribe.Rule{
 		"read_file": {Reads: []string{"path"}, Dirs: []string{docs}, Gives: scribe.UserObserved},
 	}, nil
-}
-
-// report prints what became of the writer's proposals.
-func report(ctx context.Context, room *scribe.Room, out io.Writer) error {
-	for _, stage := range []string{"active", "pending"} {
-		for m, err := range room.List(ctx, stage) {
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(out, "%s %s, %s: %q\n", stage, m.Path, m.Trust, m.Description)
-		}
-	}
-	for rec, err := range room.History(ctx, "") {
-		if err != nil {
-			return err
-		}
-		if rec.Op == "reject" {
-			fmt.Fprintln(out, "refused:", rec.Rules)
-		}
-	}
-	return nil
 }
 
 // script is the model that answers without a key. It keeps what the user said, and then

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
 	"github.com/memoryroom/scribe"
 	"github.com/memoryroom/scribe/examples/anthropic/stub"
 	"github.com/memoryroom/scribe/examples/conformance"
+	"github.com/memoryroom/scribe/examples/internal/turn"
 )
 
 // TestProgram runs the program without a key: the memory is there, the order waits, the
@@ -46,10 +47,11 @@ func TestProgram(t *testing.T) {
 func TestWire(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		server := stub.Start(script)
-		client := anthropic.NewClient(option.WithBaseURL(server.URL), option.WithAPIKey("none"), option.WithMaxRetries(0))
-		p := program{dir: filepath.Join(t.TempDir(), "room"), say: "Please remember that we deploy on Tuesdays, after the stand-up.", model: "claude-test", stream: stream}
-		if err := p.run(t.Context(), client, &bytes.Buffer{}); err != nil {
-			t.Fatal(err)
+		h := &host{client: server.Client()}
+		args := []string{"-room", filepath.Join(t.TempDir(), "room"), fmt.Sprintf("-stream=%v", stream)}
+		var out bytes.Buffer
+		if code := (turn.Program{Name: "anthropic", Flags: h.flags, Play: h.play}).Run(t.Context(), args, &out, &out); code != 0 {
+			t.Fatal(&out)
 		}
 		server.Close()
 		requests := server.Requests()
@@ -150,7 +152,7 @@ func TestLateTools(t *testing.T) {
 		return []stub.Block{stub.Use("toolu_1", "late", `{}`)}
 	})
 	defer server.Close()
-	client := anthropic.NewClient(option.WithBaseURL(server.URL), option.WithAPIKey("none"), option.WithMaxRetries(0))
+	client := server.Client()
 	g := session.Guard(1)
 	tools, err := writerTools(g, nil)
 	if err != nil {
@@ -164,13 +166,5 @@ func TestLateTools(t *testing.T) {
 	requests := server.Requests()
 	if rs := requests[len(requests)-1].Results(); ran || len(rs) != 1 || !rs[0].IsError {
 		t.Errorf("ran %v, results %+v", ran, rs)
-	}
-}
-
-// TestFlags: a wrong start says what to do.
-func TestFlags(t *testing.T) {
-	var errs bytes.Buffer
-	if code := run(context.Background(), []string{"more"}, "", &bytes.Buffer{}, &errs); code != 2 || !strings.Contains(errs.String(), "every input has a flag") {
-		t.Errorf("exit %d: %s", code, &errs)
 	}
 }

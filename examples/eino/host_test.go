@@ -322,7 +322,4 @@ func TestProgram(t *testing.T) {
 			t.Errorf("not printed: %q\n%s", want, &out)
 		}
 	}
-	if code := run(t.Context(), []string{"more"}, io.Discard, io.Discard); code != 2 {
-		t.Errorf("exit %d for an argument, want 2", code)
-	}
 }

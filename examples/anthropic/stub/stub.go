@@ -11,6 +11,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
 )
 
 // Request is what the stub reads of a request.
@@ -93,6 +96,11 @@ func Start(model func(Request) []Block) *Server {
 	s.server = httptest.NewServer(http.HandlerFunc(s.messages))
 	s.URL = s.server.URL
 	return s
+}
+
+// Client is a client of the SDK that talks to the stub.
+func (s *Server) Client() anthropic.Client {
+	return anthropic.NewClient(option.WithBaseURL(s.URL), option.WithAPIKey("stub"), option.WithMaxRetries(0))
 }
 
 // Close ends the server.
