@@ -10,23 +10,28 @@ import (
 // day and a day without a month give nothing.
 func (s *scanner) dates(src string) {
 	s.done = false
+	from := 0 // what is before belongs to a date already
 	for i := 0; i < len(src) && !s.done; {
-		c := src[i]
-		switch {
-		case isDigit(c):
-			end, m, d := numericDate(src, i)
-			if m == 0 {
-				end, m, d = dayMonth(src, i)
-			}
-			s.day(m, d, i, end)
-			i = max(end, skip(src, i))
-		case isLetter(c):
-			end, m, d := monthDay(src, i)
-			s.day(m, d, i, end)
-			i = max(end, skip(src, i))
-		default:
+		if !isDigit(src[i]) {
 			i++
+			continue
 		}
+		if i > 0 && isLetter(src[i-1]) {
+			i = skip(src, i) // of a word
+			continue
+		}
+		off := i
+		end, m, d := numericDate(src, i)
+		if m == 0 {
+			off, end, m, d = monthDay(src, from, i)
+		}
+		if m == 0 {
+			off = i
+			end, m, d = dayMonth(src, i)
+		}
+		s.day(m, d, off, end)
+		i = max(end, skip(src, i))
+		from = max(from, end)
 	}
 }
 
@@ -122,23 +127,33 @@ func gap(src string, i int) int {
 	return i
 }
 
-// monthDay reads "May 2nd" at i.
-func monthDay(src string, i int) (end, m, d int) {
-	word := skip(src, i)
-	m = month(src[i:word])
-	if m == 0 {
-		return i, 0, 0
+// monthDay reads "May 2nd" backwards from the day at i, no farther than from.
+func monthDay(src string, from, i int) (off, end, m, d int) {
+	d, end, ok := number(src, i)
+	if !ok || end-i > 2 {
+		return i, i, 0, 0
 	}
-	at := gap(src, word)
-	d, end, ok := number(src, at)
-	if !ok || at == word || end-at > 2 {
-		return i, 0, 0
+	if end = ordinal(src, end); end < len(src) && (isDigit(src[end]) || isLetter(src[end])) {
+		return i, i, 0, 0
 	}
-	end = ordinal(src, end)
-	if end < len(src) && (isDigit(src[end]) || isLetter(src[end])) {
-		return i, 0, 0
+	word := i
+	if word-from >= 4 && src[word-1] == ' ' && lower2(src[word-3:]) == "of" && src[word-4] == ' ' {
+		word -= 3
 	}
-	return end, m, d
+	for n := 0; n < 3 && word > from && (src[word-1] == ' ' || src[word-1] == ',' || src[word-1] == '.'); n++ {
+		word--
+	}
+	off = word
+	for off > from && word-off < 10 && (isLetter(src[off-1]) || isDigit(src[off-1])) {
+		off--
+	}
+	if word == i {
+		return i, i, 0, 0
+	}
+	if m = month(src[off:word]); m == 0 {
+		return i, i, 0, 0
+	}
+	return off, end, m, d
 }
 
 // dayMonth reads "2nd of May" at i.

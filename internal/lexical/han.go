@@ -63,11 +63,22 @@ func (s *scanner) run(src string, i int) int {
 	return end
 }
 
+// plainRun reports that a run has nothing but the common Han, kana and Hangul
+// characters, which NFKC leaves as they are.
+func plainRun(run string) bool {
+	for _, r := range run {
+		if !(0x4E00 <= r && r <= 0x9FFF || 0x3041 <= r && r <= 0x3096 || 0x30A1 <= r && r <= 0x30FC || 0xAC00 <= r && r <= 0xD7A3) {
+			return false
+		}
+	}
+	return true
+}
+
 // pairs emits the tokens of one run, which begins at off in the source. Where
 // folding changes the run (half-width kana, compatibility forms), offsets are
 // those of the whole run.
 func (s *scanner) pairs(run string, off int) {
-	exact := norm.NFKC.IsNormalString(run) && !strings.ContainsFunc(run, invisible)
+	exact := plainRun(run) || norm.NFKC.IsNormalString(run) && !strings.ContainsFunc(run, invisible)
 	text := run
 	if !exact {
 		text = strings.Map(func(r rune) rune {

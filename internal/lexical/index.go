@@ -35,14 +35,16 @@ const (
 	ofJoined = 5 // of 10, of the weight of its place
 )
 
-// list is where one term occurs: pairs of varints, the step from the slot before and
-// the weight in tenths, by slot. Postings of removed documents stay until compact; df
-// does not count them.
+// list is where one term occurs. Half of all terms occur once: their posting stands
+// in the list itself. Postings of removed documents stay until compact; df does not
+// count them.
 type list struct {
-	posts []byte
-	df    uint32
-	last  uint32 // the greatest slot in posts
+	df   uint32
+	last uint32 // the greatest slot
+	rest uint32 // 0: no posting; below many: the weight of the only one, in tenths; else a place in blocks, plus many
 }
+
+const many = 1 << 17 // above maxTF
 
 // slot is one document, or the place of a removed one.
 type slot struct {
@@ -66,9 +68,10 @@ type Index struct {
 	slots  []slot
 	length []uint32 // by slot: words + 1, or 0 of a removed one
 	dict   dict
-	lists  []list // by term
-	live   int    // documents
-	total  int64  // their words together
+	lists  []list   // by term
+	blocks [][]byte // of lists: pairs of varints, the step from the slot before and the weight, by slot
+	live   int      // documents
+	total  int64    // their words together
 
 	writing writing
 
@@ -245,11 +248,7 @@ func (x *Index) add(s slot) {
 	}
 	s.terms = append([]byte(nil), w.buf...)
 	for _, id := range w.met {
-		l := &x.lists[id]
-		l.posts = binary.AppendUvarint(l.posts, uint64(at-l.last))
-		l.posts = binary.AppendUvarint(l.posts, uint64(w.tf[id]))
-		l.last = at
-		l.df++
+		x.post(&x.lists[id], at, w.tf[id])
 		w.tf[id] = 0
 	}
 	x.slots = append(x.slots, s)
@@ -257,6 +256,49 @@ func (x *Index) add(s slot) {
 	x.ids[s.id] = at
 	x.live++
 	x.total += int64(s.words())
+}
+
+// post adds a posting to a list. Slots come in order.
+func (x *Index) post(l *list, at, tf uint32) {
+	switch {
+	case l.rest == 0:
+		l.rest = tf
+	case l.rest < many:
+		b := make([]byte, 0, 8)
+		b = binary.AppendUvarint(b, uint64(l.last))
+		b = binary.AppendUvarint(b, uint64(l.rest))
+		l.rest = many + uint32(len(x.blocks))
+		x.blocks = append(x.blocks, b)
+		fallthrough
+	default:
+		b := &x.blocks[l.rest-many]
+		*b = binary.AppendUvarint(*b, uint64(at-l.last))
+		*b = binary.AppendUvarint(*b, uint64(tf))
+	}
+	l.last = at
+	l.df++
+}
+
+// uvarint reads a varint of b at i, and gives where the next one begins. b is the
+// index's own and well formed.
+func uvarint(b []byte, i int) (v uint32, next int) {
+	v = uint32(b[i])
+	if v < 0x80 {
+		return v, i + 1
+	}
+	return longer(b, i, v)
+}
+
+func longer(b []byte, i int, v uint32) (uint32, int) {
+	v &= 0x7f
+	for shift := 7; ; shift += 7 {
+		i++
+		c := uint32(b[i])
+		v |= c & 0x7f << shift
+		if c < 0x80 {
+			return v, i + 1
+		}
+	}
 }
 
 // eachTerm calls f for each different term of a slot's.
@@ -267,11 +309,9 @@ func (x *Index) eachTerm(s *slot, f func(id uint32)) {
 	}
 	w.met = w.met[:0]
 	placed := s.words()
-	for i, b := uint32(0), s.terms; len(b) > 0; i++ {
-		v, n := binary.Uvarint(b)
-		b = b[n:]
-		id := uint32(v)
-		if i >= placed {
+	id := uint32(0)
+	for i, at := uint32(0), 0; at < len(s.terms); i++ {
+		if id, at = uvarint(s.terms, at); i >= placed {
 			id >>= 1
 		}
 		if w.tf[id] == 0 {
@@ -293,7 +333,11 @@ func (x *Index) Remove(id string) {
 	}
 	delete(x.ids, id)
 	s := &x.slots[at]
-	x.eachTerm(s, func(t uint32) { x.lists[t].df-- })
+	x.eachTerm(s, func(t uint32) {
+		if l := &x.lists[t]; l.df > 0 { // but for a forged cache
+			l.df--
+		}
+	})
 	x.live--
 	x.total -= int64(s.words())
 	*s = slot{}
@@ -309,6 +353,7 @@ func (x *Index) compact() {
 	old := Index{slots: x.slots, length: x.length, dict: x.dict, live: x.live}
 	renamed := make([]uint32, old.dict.len()) // number + 1
 	x.ids, x.slots, x.length, x.lists = make(map[string]uint32, old.live), make([]slot, 0, old.live), make([]uint32, 0, old.live), nil
+	x.blocks = nil
 	x.dict, x.live, x.total = newDict(), 0, 0
 	x.writing.known, x.writing.tf = nil, nil
 	w := &x.writing
@@ -318,11 +363,10 @@ func (x *Index) compact() {
 		}
 		s := old.slots[i]
 		w.placed, w.extra = w.placed[:0], w.extra[:0]
-		for b := s.terms; len(b) > 0; {
-			v, n := binary.Uvarint(b)
-			b = b[n:]
-			id, low, extra := uint32(v), uint32(0), uint32(len(w.placed)) >= s.words()
-			if extra {
+		id := uint32(0)
+		for at := 0; at < len(s.terms); {
+			low, extra := uint32(0), uint32(len(w.placed)) >= s.words()
+			if id, at = uvarint(s.terms, at); extra {
 				id, low = id>>1, id&1
 			}
 			if renamed[id] == 0 {

@@ -228,6 +228,20 @@ func TestSameSetSameBytes(t *testing.T) {
 				t.Fatalf("%s: %s", name, d)
 			}
 		}
+		decoded, err := Decode(worn.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := gocmp.Diff(find(decoded, query, 20), want); d != "" {
+			t.Fatalf("decoded: %s", d)
+		}
+		for _, d := range rapid.Permutation(ds).Draw(t, "order after reading") {
+			decoded.Put(doc(d.ID, "other", "other words"))
+			decoded.Put(d)
+		}
+		if d := gocmp.Diff(find(decoded, query, 20), want); d != "" {
+			t.Fatalf("written after reading: %s", d)
+		}
 		worn.compact()
 		if d := gocmp.Diff(find(worn, query, 20), want); d != "" {
 			t.Fatalf("compacted: %s", d)

@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 )
@@ -122,17 +121,10 @@ func (s *search) closely(r *ranked, day int32) {
 // an identifier that the query asks for as a whole.
 func (s *search) places(d *slot) (have, exact mask) {
 	s.met = s.met[:0]
-	b, words, gap := d.terms, d.words(), uint32(1)
-	for i := uint32(0); len(b) > 0; i++ {
-		v := uint64(b[0])
-		if v < 0x80 {
-			b = b[1:]
-		} else {
-			var n int
-			v, n = binary.Uvarint(b)
-			b = b[n:]
-		}
-		if i >= words {
+	words, gap := d.words(), uint32(1)
+	v := uint32(0)
+	for i, at := uint32(0), 0; at < len(d.terms); i++ {
+		if v, at = uvarint(d.terms, at); i >= words {
 			v >>= 1
 		}
 		m := s.mark[v]

@@ -50,20 +50,97 @@ type scanner struct {
 	done bool
 }
 
+// class sorts bytes by what they are to a word.
+type class uint8
+
+const (
+	other class = iota // or not ASCII
+	lower
+	upper
+	digit
+	link // what may join the parts of an identifier, see connector
+)
+
+var classes = [256]class{
+	'a': lower, 'b': lower, 'c': lower, 'd': lower, 'e': lower, 'f': lower, 'g': lower, 'h': lower, 'i': lower,
+	'j': lower, 'k': lower, 'l': lower, 'm': lower, 'n': lower, 'o': lower, 'p': lower, 'q': lower, 'r': lower,
+	's': lower, 't': lower, 'u': lower, 'v': lower, 'w': lower, 'x': lower, 'y': lower, 'z': lower,
+	'A': upper, 'B': upper, 'C': upper, 'D': upper, 'E': upper, 'F': upper, 'G': upper, 'H': upper, 'I': upper,
+	'J': upper, 'K': upper, 'L': upper, 'M': upper, 'N': upper, 'O': upper, 'P': upper, 'Q': upper, 'R': upper,
+	'S': upper, 'T': upper, 'U': upper, 'V': upper, 'W': upper, 'X': upper, 'Y': upper, 'Z': upper,
+	'0': digit, '1': digit, '2': digit, '3': digit, '4': digit, '5': digit, '6': digit, '7': digit, '8': digit, '9': digit,
+	'_': link, '-': link, '.': link, '/': link, ':': link, '\'': link,
+}
+
 // scan emits the tokens of src in order, each joined form after its parts.
 func (s *scanner) scan(src string) {
 	s.done = false
 	for i := 0; i < len(src) && !s.done; {
-		r, n := utf8.DecodeRuneInString(src[i:])
-		switch {
-		case unspaced(r):
-			i = s.run(src, i)
-		case wordRune(r) && !(r >= utf8.RuneSelf && (unicode.IsMark(r) || invisible(r))):
-			i = s.compound(src, i)
+		switch c := src[i]; {
+		case c < utf8.RuneSelf && (classes[c] == other || classes[c] == link):
+			i++
+		case c < utf8.RuneSelf:
+			if end := s.plain(src, i); end > i {
+				i = end
+			} else {
+				i = s.compound(src, i)
+			}
 		default:
-			i += n
+			r, n := utf8.DecodeRuneInString(src[i:])
+			switch {
+			case unspaced(r):
+				i = s.run(src, i)
+			case wordRune(r) && !unicode.IsMark(r) && !invisible(r):
+				i = s.compound(src, i)
+			default:
+				i += n
+			}
 		}
 	}
+}
+
+// plain emits the word at i where it is of ASCII, has no capitals but the first or all,
+// and is no part of an identifier: nearly every word of prose. It gives the end, or i
+// when the word is for compound.
+func (s *scanner) plain(src string, i int) int {
+	s.buf = s.buf[:0]
+	capitals, small := 0, false
+	j := i
+	for ; j < len(src); j++ {
+		c := src[j]
+		switch classes[c] {
+		case upper:
+			capitals++
+			c += 'a' - 'A'
+		case lower:
+			small = true
+		case digit:
+		case link:
+			if j+1 < len(src) && (classes[src[j+1]] != other || src[j+1] >= utf8.RuneSelf) {
+				return i
+			}
+			return s.finish(src, i, j, capitals, small)
+		default:
+			if c >= utf8.RuneSelf {
+				return i
+			}
+			return s.finish(src, i, j, capitals, small)
+		}
+		if j-i == maxTerm {
+			return i
+		}
+		s.buf = append(s.buf, c)
+	}
+	return s.finish(src, i, j, capitals, small)
+}
+
+// finish ends plain at j.
+func (s *scanner) finish(src string, i, j, capitals int, small bool) int {
+	if small && (capitals > 1 || capitals == 1 && classes[src[i]] != upper) {
+		return i
+	}
+	s.send(token{s.buf, i, j, word, 1})
+	return j
 }
 
 func (s *scanner) send(t token) {

@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"cmp"
-	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -43,6 +42,13 @@ type Drops struct {
 	Ranked   int  // documents that would be hits, were more asked for
 }
 
+// candidate is a document and its BM25F.
+type candidate struct {
+	score int64
+	slot  uint32
+}
+
+// ranked is one of the best.
 type ranked struct {
 	slot  uint32
 	score int64 // BM25F alone, then all of Parts
@@ -70,6 +76,7 @@ type search struct {
 	// The documents.
 	score   []int64  // by slot
 	touched []uint32 // slots with a score
+	chosen  []candidate
 	best    []ranked
 	mark    []uint16 // by term: its unit + 1, or its joined probe + 1 + maxUnits
 	met     []place  // of the document at hand
@@ -152,61 +159,73 @@ func (s *search) accumulate() {
 	for i := range s.probes {
 		p := &s.probes[i]
 		worth := p.idf * p.weight / asUnit
-		at := uint32(0)
-		for b := x.lists[p.term].posts; len(b) > 0; {
-			step, tf := uint64(b[0]), uint64(0)
-			if step < 0x80 {
-				b = b[1:]
-			} else {
-				var n int
-				step, n = binary.Uvarint(b)
-				b = b[n:]
-			}
-			if tf = uint64(b[0]); tf < 0x80 {
-				b = b[1:]
-			} else {
-				var n int
-				tf, n = binary.Uvarint(b)
-				b = b[n:]
-			}
-			at += uint32(step)
-			words := x.length[at]
-			if words == 0 {
-				continue // removed
-			}
-			if s.score[at] == 0 {
-				s.touched = append(s.touched, at)
-			}
-			// At least 1, so that a score of 0 means untouched.
-			s.score[at] += max(1, gain(worth, int64(tf), fixed+int64(words-1)*slope>>slopeBits))
+		l := &x.lists[p.term]
+		at, tf := uint32(0), l.rest
+		if l.rest < many {
+			s.credit(l.last, worth, tf, fixed, slope)
+			continue
+		}
+		step := uint32(0)
+		for b, i := x.blocks[l.rest-many], 0; i < len(b); {
+			step, i = uvarint(b, i)
+			tf, i = uvarint(b, i)
+			at += step
+			s.credit(at, worth, tf, fixed, slope)
 		}
 	}
 }
 
-// choose keeps the MaxHits best, in order.
+// credit adds what one posting is worth.
+func (s *search) credit(at uint32, worth int64, tf uint32, fixed, slope int64) {
+	words := s.x.length[at]
+	if words == 0 {
+		return // removed
+	}
+	if s.score[at] == 0 {
+		s.touched = append(s.touched, at)
+	}
+	// At least 1, so that a score of 0 means untouched.
+	s.score[at] += max(1, gain(worth, int64(tf), fixed+int64(words-1)*slope>>slopeBits))
+}
+
+// choose takes the MaxHits best.
 func (s *search) choose() {
-	s.best = s.best[:0]
+	s.chosen = s.chosen[:0]
 	least := int64(0)
 	for _, at := range s.touched {
 		if s.score[at] < least {
 			continue
 		}
-		if len(s.best) == 4*MaxHits { // a few sorts of many, and not one of each
-			s.sort()
-			s.best = s.best[:MaxHits]
-			least = s.best[MaxHits-1].score
+		if len(s.chosen) == 8*MaxHits { // a few sorts of many, and not one of each
+			s.cut()
+			least = s.chosen[MaxHits-1].score
 		}
-		s.best = append(s.best, ranked{slot: at, score: s.score[at]})
+		s.chosen = append(s.chosen, candidate{s.score[at], at})
 	}
-	s.sort()
-	s.best = s.best[:min(len(s.best), MaxHits)]
+	s.cut()
+	s.best = s.best[:0]
+	for _, c := range s.chosen {
+		s.best = append(s.best, ranked{slot: c.slot, score: c.score})
+	}
 	s.drops.Ranked = len(s.touched) - len(s.best)
 }
 
+// cut leaves the MaxHits best of the chosen.
+func (s *search) cut() {
+	slices.SortFunc(s.chosen, func(a, b candidate) int {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return strings.Compare(s.x.slots[a.slot].id, s.x.slots[b.slot].id)
+	})
+	s.chosen = s.chosen[:min(len(s.chosen), MaxHits)]
+}
+
+// sort orders the best by all that is known.
 func (s *search) sort() {
 	slices.SortFunc(s.best, func(a, b ranked) int {
-		if c := cmp.Compare(b.score, a.score); c != 0 {
-			return c
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
 		}
 		return strings.Compare(s.x.slots[a.slot].id, s.x.slots[b.slot].id)
 	})
