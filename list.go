@@ -56,15 +56,16 @@ func (r *Room) listOf(ctx context.Context, w *world, stages []string) ([]Memory,
 			return nil, fmt.Errorf("list: stage %.40q is not one of active, changed, unaccepted, foreign, pending, archived", s)
 		}
 	}
-	return r.listIn(ctx, w, stages)
+	return r.listIn(ctx, w, stages, true)
 }
 
 // listIn lists what the room held in that state. Where the journal moved on while the
 // files were read it begins anew: a reader takes no lock, and would see files of a later
-// state.
-func (r *Room) listIn(ctx context.Context, w *world, stages []string) ([]Memory, error) {
+// state. Without texts, active memories may lack theirs, and files that did not change
+// are not read.
+func (r *Room) listIn(ctx context.Context, w *world, stages []string, texts bool) ([]Memory, error) {
 	for range readTries {
-		all, err := r.listOnce(ctx, w, stages)
+		all, err := r.listOnce(ctx, w, stages, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -86,17 +87,17 @@ func (r *Room) listIn(ctx context.Context, w *world, stages []string) ([]Memory,
 		}
 		*w = *now
 	}
-	return r.listOnce(ctx, w, stages)
+	return r.listOnce(ctx, w, stages, texts)
 }
 
 // readTries is how often a reader begins anew before it takes the lock.
 const readTries = 3
 
-func (r *Room) listOnce(ctx context.Context, w *world, stages []string) ([]Memory, error) {
+func (r *Room) listOnce(ctx context.Context, w *world, stages []string, texts bool) ([]Memory, error) {
 	want := func(s string) bool { return slices.Contains(stages, s) }
 	var all []Memory
 	if want(stageActive) || want(stageChanged) || want(stageUnaccepted) || want(stageForeign) {
-		files, err := r.files(ctx, w)
+		files, err := r.files(ctx, w, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +123,7 @@ func (r *Room) listOnce(ctx context.Context, w *world, stages []string) ([]Memor
 }
 
 // files is every memory file on the disk, and every accepted one, in its stage.
-func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
+func (r *Room) files(ctx context.Context, w *world, texts bool) ([]Memory, error) {
 	var all []Memory
 	seen := map[string]bool{}
 	err := r.disk.Walk(func(name string, e rootfs.Entry) error {
@@ -150,6 +151,11 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 			all = append(all, describe(name, stageForeign, data))
 			return nil
 		}
+		if m, ok := r.glance(w.state, name, e); ok && !texts {
+			seen[name] = true
+			all = append(all, m)
+			return nil
+		}
 		s, err := r.standing(w.state, p)
 		if err != nil {
 			// Too large, or not to be read: it is there, and nobody accepted it.
@@ -160,7 +166,9 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 			return nil // gone since the walk
 		}
 		seen[name] = true
-		all = append(all, s.memory(name))
+		m := s.memory(name)
+		r.look(name, p, e, s, m)
+		all = append(all, m)
 		if s.kind == changed {
 			all = append(all, unacceptedMemory(name, s.disk))
 		}
@@ -169,6 +177,7 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.glances.retain(seen)
 	for _, path := range acceptedPaths(w.state) {
 		if seen[path] {
 			continue
@@ -185,9 +194,13 @@ func (r *Room) files(ctx context.Context, w *world) ([]Memory, error) {
 }
 
 // visible lists the accepted memories that a reader of that ceiling may be shown in
-// a listing, by path and with their text, and how many there are besides.
+// a listing, by path, and how many there are besides. They may lack their text.
 func (r *Room) visible(ctx context.Context, ceiling Trust) (ms []Memory, rest int, err error) {
-	all, err := r.list(ctx, nil)
+	w, err := r.world(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	all, err := r.listIn(ctx, w, []string{stageActive, stageChanged}, false)
 	for _, m := range all {
 		if m.Trust < ceiling {
 			rest++

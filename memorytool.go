@@ -185,7 +185,7 @@ func (t memoryCall) viewDir(ctx context.Context, dir string) (Ruling, error) {
 	var entries []memtool.Entry
 	for _, m := range shown {
 		if rel, ok := strings.CutPrefix(m.Path, prefix); ok {
-			entries = append(entries, memtool.Entry{Rel: rel, Size: int64(len(m.Text))})
+			entries = append(entries, memtool.Entry{Rel: rel, Size: int64(t.room().glances.size(m))})
 		}
 	}
 	text := memtool.Listing(t.path, entries)

@@ -73,8 +73,9 @@ type Room struct {
 	ledger   ledger
 	settled  int64 // the last row that this process knows to be carried out
 	metas    *metaCache
+	glances  *glances
 	sessions openSessions
-	lexicons *lexicons
+	lexicons lexicons
 	dues     dueList
 	shadowed string // the shadow audit's file of the day that was last made ready
 }
@@ -106,7 +107,7 @@ func Open(dir string, opts *Options) (*Room, error) {
 func openOn(disk *rootfs.Dir, o Options) (*Room, error) {
 	r := &Room{
 		opts: o, disk: disk,
-		metas: newMetaCache(), lexicons: &lexicons{m: map[Trust]*lexicon{}},
+		metas: newMetaCache(), glances: newGlances(),
 	}
 	r.ledger.state = new(journal.State)
 	switch {

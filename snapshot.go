@@ -53,7 +53,7 @@ func (r *Room) render(ctx context.Context, v extent) (Snapshot, int64, error) {
 	if err != nil {
 		return Snapshot{}, 0, err
 	}
-	all, err := r.listIn(ctx, w, []string{stageActive, stageChanged, stageUnaccepted})
+	all, err := r.listIn(ctx, w, []string{stageActive, stageChanged, stageUnaccepted}, false)
 	if err != nil {
 		return Snapshot{}, 0, err
 	}

@@ -31,6 +31,7 @@ type standing struct {
 	tomb  *journal.Tomb    // what was freed here; nil: nothing
 
 	waived bool // active by a waiver: these bytes were never accepted by a row
+	whole  bool // active, and the accepted bytes are what lies on the disk
 }
 
 // trust of what stands there; unaccepted bytes have none.
@@ -72,15 +73,20 @@ func (s standing) memory(path string) Memory {
 		if s.kind == changed {
 			m.Stage = stageChanged
 		}
-		m.Trust, m.Modified = s.trust(), s.acc.Time.UTC()
-		for _, rule := range s.acc.Rules {
-			m.Findings = append(m.Findings, Finding{Rule: rule, Outcome: Accepted})
-		}
-		return m
+		return acceptedAs(m, s.acc)
 	case unaccepted:
 		return unacceptedMemory(path, s.bytes)
 	}
 	return Memory{}
+}
+
+// acceptedAs adds to a memory what the journal says of it.
+func acceptedAs(m Memory, acc journal.Accepted) Memory {
+	m.Trust, m.Modified = parseTrust(acc.Trust), acc.Time.UTC()
+	for _, rule := range acc.Rules {
+		m.Findings = append(m.Findings, Finding{Rule: rule, Outcome: Accepted})
+	}
+	return m
 }
 
 // standing reads what the room holds under p. The accepted bytes come from the
@@ -123,7 +129,7 @@ func (r *Room) standing(state *journal.State, p relpath.Path) (standing, error) 
 	}
 	s.acc = acc
 	if journal.Sum(disk) == acc.Hash {
-		s.kind, s.bytes = active, disk
+		s.kind, s.bytes, s.whole = active, disk, true
 		return s, nil
 	}
 	if again, ok := r.underWay(p, acc); ok {

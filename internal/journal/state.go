@@ -119,6 +119,23 @@ func (s *State) Clone() *State {
 	return &c
 }
 
+// Touched gives the paths whose acceptance the rows after seq changed, perhaps several
+// times. ok is false when they are not known one by one: an abort or an anchor was among
+// them, or they are more than [Window].
+func (s *State) Touched(seq int64) (paths []string, ok bool) {
+	known := int64(0)
+	for _, t := range slices.Backward(s.steps) {
+		if t.row.Seq <= seq {
+			break
+		}
+		known++
+		for _, p := range t.accepted {
+			paths = append(paths, p.key)
+		}
+	}
+	return paths, seq <= s.Seq && known == s.Seq-seq
+}
+
 // Apply adds the next row; the table in the package comment says what it does. It
 // takes rows as Decode gives them and does not judge them: which rows count (all of
 // them, or those with a verified MAC) is for the caller to decide before.

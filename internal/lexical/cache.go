@@ -11,7 +11,7 @@ import (
 //
 //	cacheMagic
 //	documents: number, then all IDs end to end
-//	slots:     for each the length of its ID, its day, its four counts and its terms
+//	slots:     for each the length of its ID, its sum, its day, its four counts and its terms
 //	terms:     number, then their ends, then all of them end to end
 //	lists:     for each term df, last and rest or the block
 //	CRC-32C of all before it, 4 bytes, little endian
@@ -46,6 +46,7 @@ func (x *Index) Encode() []byte {
 	for i := range x.slots {
 		s := &x.slots[i]
 		number(uint64(len(s.id)))
+		b = append(b, s.sum[:]...)
 		b = binary.AppendVarint(b, int64(s.day))
 		for _, n := range []uint32{s.title, s.body, s.joined, s.extra, uint32(len(s.terms))} {
 			number(uint64(n))
@@ -122,7 +123,7 @@ func Decode(data []byte) (*Index, error) {
 }
 
 func (d *decoder) slots(x *Index) {
-	const least = 7 // bytes of the shortest
+	const least = 39 // bytes of the shortest
 	n := d.count(least)
 	x.slots, x.length, x.ids = make([]slot, 0, n), make([]uint32, 0, n), make(map[string]uint32, n)
 	names := string(d.bytes(d.number(math.MaxInt32))) // one string for all
@@ -130,6 +131,7 @@ func (d *decoder) slots(x *Index) {
 		var s slot
 		size := d.number(uint64(len(names)))
 		s.id, names = names[:size], names[size:]
+		copy(s.sum[:], d.bytes(uint64(len(s.sum))))
 		day, k := binary.Varint(d.b)
 		if k <= 0 {
 			d.bad = true

@@ -2,6 +2,8 @@ package lexical
 
 import (
 	"encoding/binary"
+	"iter"
+	"maps"
 	"sync"
 )
 
@@ -11,6 +13,8 @@ type Doc struct {
 	Title string // what it is about: it counts three times
 	Body  string // any text, valid UTF-8 or not
 	Day   int32  // days since 1970-01-01 UTC of its last change; 0: not known
+
+	Sum [32]byte // names the text, for the caller: see Index.Version
 }
 
 const (
@@ -55,6 +59,7 @@ type slot struct {
 	joined uint32 // joined forms of the title, after those of the body
 	extra  uint32 // joined forms and dates of the body
 	day    int32
+	sum    [32]byte
 }
 
 // words is a document's length: joined forms and dates do not count.
@@ -87,11 +92,17 @@ func New() *Index {
 // Len is the number of documents.
 func (x *Index) Len() int { return x.live }
 
-// Has reports whether there is a document of that ID.
-func (x *Index) Has(id string) bool {
-	_, ok := x.ids[id]
-	return ok
+// Version gives the Sum and the Day under which a document was put.
+func (x *Index) Version(id string) (sum [32]byte, day int32, ok bool) {
+	at, ok := x.ids[id]
+	if !ok {
+		return sum, 0, false
+	}
+	return x.slots[at].sum, x.slots[at].day, true
 }
+
+// IDs yields the documents, in no order. The index must not change meanwhile.
+func (x *Index) IDs() iter.Seq[string] { return maps.Keys(x.ids) }
 
 // writing is what Put works with; kept, so that it allocates what the index keeps.
 type writing struct {
@@ -127,7 +138,7 @@ func (x *Index) Put(d Doc) {
 		w.emit = x.take
 	}
 	w.placed, w.extra, w.tokens = w.placed[:0], w.extra[:0], 0
-	s := slot{id: d.ID, day: d.Day}
+	s := slot{id: d.ID, day: d.Day, sum: d.Sum}
 	w.scan(d.Title)
 	w.dates(d.Title)
 	s.title, s.joined = uint32(len(w.placed)), uint32(len(w.extra))

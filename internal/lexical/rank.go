@@ -173,4 +173,7 @@ func (s *search) floor() {
 		p.Coverage = min(1_000_000, p.Coverage*1_000_000/max(1, s.total))
 	}
 	s.drops.Below = n - len(s.best)
+	if len(s.best) == 0 {
+		s.drops.Below, s.drops.Ranked = s.drops.Below+s.drops.Ranked, 0 // what ranks lower covers no more
+	}
 }

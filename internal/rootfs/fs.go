@@ -133,6 +133,7 @@ type Entry struct {
 	Size     int64     // bytes, of a File
 	Links    uint64    // names of a File, at least 1; a name in flight does not count
 	Modified time.Time // last change of the bytes, UTC; a hint, never authority
+	Stamp    Stamp     // of a File; zero where the bytes have to be read to know them
 
 	deep bool // a directory that Walk reports instead of entering
 }

@@ -380,6 +380,7 @@ func (m *Mem) entry(base string, n *node) Entry {
 	e := Entry{Name: base, Kind: n.kind, Modified: time.Unix(n.mtime, 0).UTC()}
 	if n.kind == File {
 		e.Size, e.Links = int64(len(n.data)), n.links
+		e.Stamp = Stamp{e.Size, n.mtime, n.mtime, uint64(n.mtime)} // no two changes have one time
 		if e.Links == 2 && m.inFlight(n) {
 			e.Links = 1
 		}

@@ -31,6 +31,14 @@ func (d *Dir) Read(p relpath.Path, max int64) ([]byte, error) {
 	return d.fs.Read(p.String(), max)
 }
 
+// Lstat describes what lies under a memory's name.
+func (d *Dir) Lstat(p relpath.Path) (Entry, error) {
+	if p.String() == "" {
+		return Entry{}, &fs.PathError{Op: "lstat", Path: ".", Err: fs.ErrInvalid}
+	}
+	return d.fs.Lstat(p.String())
+}
+
 // CheckWrite reports what a write to p would meet, or nil when p is absent or a
 // plain file. On the way it lists every directory of p and refuses when another name
 // has the same collision key or looks the same, even if p exists.

@@ -239,7 +239,7 @@ func (h *handle) entry(base string, fi fs.FileInfo) Entry {
 	case m&fs.ModeType == fs.ModeDir:
 		e.Kind = Directory
 	case m.IsRegular():
-		e.Kind, e.Size = File, fi.Size()
+		e.Kind, e.Size, e.Stamp = File, fi.Size(), stampOf(fi)
 		e.Links = linksBelow(h, base, fi)
 		if e.Links == 2 {
 			e.Links = h.settledLinks(base, fi)
