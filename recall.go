@@ -49,19 +49,18 @@ const (
 )
 
 // Reasons for which something that a search met is not in its answer: a closed list,
-// the words of the retrieval contract that the audit keeps too.
+// the words of the retrieval contract that the audit keeps too; see also dropDuplicate and
+// dropBudget.
 const (
-	dropEmpty     = "empty-query"         // the query has no word
-	dropNoCorpus  = "no-corpus"           // there is nothing to search
-	dropTerms     = "query-term-oversize" // words past the limits of a query
-	dropScan      = "record-scan-budget"  // common words that would read too many postings
-	dropNoMatch   = "no-lexical-match"    // no memory has a word of the query
-	dropBelow     = "below-score"         // memories that cover too little of it
-	dropRanked    = "candidate-budget"    // memories past the number that was asked for
-	dropBytes     = "excerpt-budget"      // memories past the bytes that may be shown
-	dropDuplicate = "duplicate-content"   // memories with the text of a better one
-	dropStale     = "record-stale"        // what the index names is not there any more
-	dropScope     = "source-out-of-scope" // below the reader's ceiling by now
+	dropEmpty    = "empty-query"         // the query has no word
+	dropNoCorpus = "no-corpus"           // there is nothing to search
+	dropTerms    = "query-term-oversize" // words past the limits of a query
+	dropScan     = "record-scan-budget"  // common words that would read too many postings
+	dropNoMatch  = "no-lexical-match"    // no memory has a word of the query
+	dropBelow    = "below-score"         // memories that cover too little of it
+	dropBytes    = "excerpt-budget"      // memories past the bytes that may be shown
+	dropStale    = "record-stale"        // what the index names is not there any more
+	dropScope    = "source-out-of-scope" // below the reader's ceiling by now
 )
 
 // answer is what a search found, and what it left out.
@@ -128,9 +127,7 @@ func (r *Room) search(ctx context.Context, q Query, ceiling Trust) (a answer, er
 	if err := r.sync(); err != nil {
 		return a, err
 	}
-	r.mu.Lock()
-	state := r.ledger.state
-	r.mu.Unlock()
+	state := r.stateNow()
 	lex := r.lexicons.of(ceiling)
 	if err := lex.follow(ctx, r, state); err != nil {
 		return a, err
@@ -149,7 +146,7 @@ func (r *Room) search(ctx context.Context, q Query, ceiling Trust) (a answer, er
 			return answer{}, err
 		}
 		if len(a.hits) == most {
-			a.drop(dropRanked, len(found)-i)
+			a.drop(dropBudget, len(found)-i)
 			break
 		}
 		m, why := r.release(state, f.ID, lex, ceiling)
@@ -174,7 +171,7 @@ func (a *answer) note(d lexical.Drops, docs, found int) {
 	a.drop(dropTerms, d.Terms)
 	a.drop(dropScan, d.Postings)
 	a.drop(dropBelow, d.Below)
-	a.drop(dropRanked, d.Ranked)
+	a.drop(dropBudget, d.Ranked)
 	switch {
 	case docs == 0:
 		a.drop(dropNoCorpus, 1)
@@ -309,7 +306,7 @@ func (g *Guard) search(ctx context.Context, q Query) (a answer, err error) {
 	}
 	slices.SortStableFunc(a.hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
 	if len(a.hits) > most {
-		a.drop(dropRanked, len(a.hits)-most)
+		a.drop(dropBudget, len(a.hits)-most)
 		a.hits = a.hits[:most]
 	}
 	a.fit(q)
@@ -361,7 +358,7 @@ func (a *answer) text() string {
 	for _, h := range a.hits {
 		b.WriteString(h.Text)
 	}
-	if n := a.drops[dropRanked]; n > 0 {
+	if n := a.drops[dropBudget]; n > 0 {
 		fmt.Fprintf(&b, "(%d more memories share words with the query and rank lower; ask for up to %d, or more precisely)\n", n, maxHits)
 	}
 	if n := a.drops[dropBytes]; n > 0 {

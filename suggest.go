@@ -135,13 +135,14 @@ type drop struct {
 	Reason string `json:"reason"`
 	Room   string `json:"room,omitempty"`
 	Path   string `json:"path,omitempty"` // of a memory at or above user-observed
+	N      int    `json:"n,omitempty"`    // how many, where they are only counted
 }
 
 // The reasons of drops. Those of the gate stand in its decision.
 const (
 	dropOwn          = "own-write"         // this session's own model wrote it
 	dropDuplicate    = "duplicate-content" // the same text stands higher already
-	dropBudget       = "candidate-budget"  // over maxSuggest
+	dropBudget       = "candidate-budget"  // over the number that was asked for
 	dropStaleContext = "stale-context"     // a newer segment came
 	dropStaleIndex   = "stale-index"       // something of what was found changed
 	dropCancelled    = "cancelled"
@@ -250,9 +251,13 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 	version := make([]string, 0, len(rooms))
 	var all []Hit
 	for i, r := range rooms {
-		hits, err := r.recallAt(try.ctx, Query{Text: try.query, Max: 2 * maxSuggest}, UserObserved)
+		found, err := r.search(try.ctx, Query{Text: try.query, Max: 2 * maxSuggest}, UserObserved)
 		if err != nil {
 			return nil, err
+		}
+		hits := found.hits
+		for _, reason := range sortedKeys(found.drops) {
+			try.dropped = append(try.dropped, drop{Stage: "rank", Reason: reason, Room: r.opts.Name, N: found.drops[reason]})
 		}
 		state := r.stateNow()
 		n, tuples := searched(state)
@@ -263,9 +268,9 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 			try.raw++
 			switch {
 			case wroteIt(state.Accepted[h.Memory.Path], own):
-				try.dropped = append(try.dropped, drop{"rank", dropOwn, h.Room, h.Memory.Path})
+				try.dropped = append(try.dropped, drop{"rank", dropOwn, h.Room, h.Memory.Path, 0})
 			case slices.ContainsFunc(all, func(o Hit) bool { return o.Memory.Hash == h.Memory.Hash }):
-				try.dropped = append(try.dropped, drop{"rank", dropDuplicate, h.Room, h.Memory.Path})
+				try.dropped = append(try.dropped, drop{"rank", dropDuplicate, h.Room, h.Memory.Path, 0})
 			default:
 				if i > 0 {
 					h.Text = "- in the room " + r.opts.Name + ":\n  " + h.Text // its paths mean nothing to the memory tool here
@@ -276,7 +281,7 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 	}
 	slices.SortStableFunc(all, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	for _, h := range all[min(maxSuggest, len(all)):] {
-		try.dropped = append(try.dropped, drop{"rank", dropBudget, h.Room, h.Memory.Path})
+		try.dropped = append(try.dropped, drop{"rank", dropBudget, h.Room, h.Memory.Path, 0})
 	}
 	try.index = "idx_" + journal.Sum([]byte(strings.Join(version, "\n")))[:32]
 	return all[:min(maxSuggest, len(all))], try.ctx.Err()

@@ -521,7 +521,7 @@ func TestRowB74_Replay(t *testing.T) {
 func TestShadowRowIsBounded(t *testing.T) {
 	l := shadowLine{Schema: 1}
 	for i := range 400 {
-		l.Dropped = append(l.Dropped, drop{"rank", dropBudget, "memory", fmt.Sprintf("%0200d.md", i)})
+		l.Dropped = append(l.Dropped, drop{"rank", dropBudget, "memory", fmt.Sprintf("%0200d.md", i), 0})
 	}
 	data, err := l.encode()
 	var back shadowLine
