@@ -205,7 +205,7 @@ func TestRowB18_NewestWins(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := []string{"1 stale [{async stale-context  }]", "1 suppressed []", "2 suppressed []"}; !slices.Equal(got, want) {
+	if want := []string{"1 stale [{async stale-context   0}]", "1 suppressed []", "2 suppressed []"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
