@@ -622,7 +622,7 @@ func TestRowB62_Duplicates(t *testing.T) {
 	}
 	suggested(t, s, userSaid(1, asksForTea))
 	row := shadowLines(t, mem)[0]
-	if len(row.Hits) != 1 || !slices.Contains(row.Dropped, drop{"rank", dropDuplicate, "beside", "same.md"}) || row.Counts.Raw != 2 {
+	if len(row.Hits) != 1 || !slices.Contains(row.Dropped, drop{"rank", dropDuplicate, "beside", "same.md", 0}) || row.Counts.Raw != 2 {
 		t.Errorf("got %+v", row)
 	}
 }
