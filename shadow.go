@@ -123,7 +123,12 @@ func (s *Session) shadowLine(try *attempt, missed int) shadowLine {
 	for _, h := range try.hits {
 		l.Hits = append(l.Hits, shadowHit{"cand_" + r.brief("candidate", l.ID, h.Room, h.Memory.Path, h.Memory.Hash), h.Room, h.Memory.Path, h.Memory.Trust, h.Score})
 	}
-	l.Counts.Records, l.Counts.Raw, l.Counts.Kept, l.Counts.Dropped = try.records, try.raw, len(try.hits), len(try.dropped)
+	l.Counts.Records, l.Counts.Raw, l.Counts.Kept = try.records, try.raw, len(try.hits)
+	for _, d := range try.dropped {
+		if d.N == 0 { // of those that came back from the index
+			l.Counts.Dropped++
+		}
+	}
 	if try.index != "" {
 		l.Counts.Rooms = len(s.rooms())
 	}

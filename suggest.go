@@ -256,7 +256,7 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 			return nil, err
 		}
 		hits := found.hits
-		for _, reason := range sortedKeys(found.drops) {
+		for _, reason := range sortedKeys(found.drops) { // what the index left out is only counted
 			try.dropped = append(try.dropped, drop{Stage: "rank", Reason: reason, Room: r.opts.Name, N: found.drops[reason]})
 		}
 		state := r.stateNow()

@@ -660,6 +660,7 @@ func TestRowB64_Deadline(t *testing.T) {
 func TestRowB65_ClosedReasons(t *testing.T) {
 	closed := strings.Fields(`no-owner disposed child-session no-segment unsupported-trigger plugin-generated-trigger empty-query-signal
 		duplicate-context user-ignored cooldown below-threshold armed warm
+		empty-query no-corpus query-term-oversize record-scan-budget no-lexical-match below-score record-stale source-out-of-scope
 		own-write duplicate-content candidate-budget stale-context stale-index cancelled deadline internal-error`)
 	outcomes := []string{outcomeSuppressed, outcomeCompleted, outcomeEmpty, outcomeStale, outcomeCancelled, outcomeDeadline, outcomeError}
 	r, mem := suggestRoom(t, suggestShadow)
