@@ -24,12 +24,14 @@ type verdict struct {
 // are looked for in the text and in what its encoded runs decode to.
 func judge(text string) verdict {
 	var v verdict
-	for _, f := range hidden.Scan(text) {
+	found, blobs := hidden.Inspect(text)
+	for _, f := range found {
 		v.hidden, v.carries = true, v.carries || f.Carries
 		v.rules = append(v.rules, f.Rule)
 	}
-	for _, t := range decoded(text) {
-		judgeWords(&v, t)
+	judgeWords(&v, text)
+	for _, blob := range blobs {
+		judgeWords(&v, blob.Text)
 	}
 	slices.Sort(v.rules)
 	v.rules = slices.Compact(v.rules)

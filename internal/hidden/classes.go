@@ -88,6 +88,8 @@ func legitimate(text string, i int, r rune, n int) int {
 		ok = variant(r, before, after)
 	case bidi:
 		ok = (r == 0x200E || r == 0x200F || r == 0x061C) && nearRightToLeft(text, i, n)
+	case filler:
+		ok = r == 0x2800 && (dotted(before) || dotted(after)) // the blank of a Braille picture
 	case tag:
 		if before == 0x1F3F4 {
 			for _, f := range flags {
@@ -103,6 +105,9 @@ func legitimate(text string, i int, r rune, n int) int {
 	return 0
 }
 
+// dotted reports a Braille cell that has dots.
+func dotted(r rune) bool { return r > 0x2800 && r <= 0x28FF }
+
 // joiner reports a zero-width character that the text around it uses.
 func joiner(r, before, after rune, at int) bool {
 	switch r {
@@ -116,7 +121,9 @@ func joiner(r, before, after rune, at int) bool {
 	case 0x200C:
 		return joins(before) && kindOf(after) == none
 	case 0x200B:
-		return unspaced(before) && unspaced(after)
+		return unspaced(before) && (unspaced(after) || unicode.IsSpace(after)) || unicode.IsSpace(before) && unspaced(after)
+	case 0x180E:
+		return unicode.Is(unicode.Mongolian, before) && unicode.Is(unicode.Mongolian, after)
 	case 0x034F:
 		return unicode.IsMark(before) && unicode.IsMark(after)
 	}

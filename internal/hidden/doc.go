@@ -17,10 +17,18 @@
 //     or as nothing (U+FFFC).
 //  8. hidden.mixed-script: a word of Latin letters and letters of another alphabet that
 //     look like Latin ones.
-//  9. hidden.styled: at least four words in mathematical, full-width or enclosed letters.
-//  10. hidden.encoded: base64, hexadecimal, percent and numeric escapes, ROT13, digits for
-//     letters or s p a c e d letters that decode to sentences. What decodes to markup, data
-//     or the text of an ordinary URL is not reported, but [Blobs] has it.
+//  9. hidden.styled: at least four words in mathematical, full-width, enclosed or raised
+//     letters, small capitals or regional indicators that are no flags.
+//  10. hidden.overlay: at least eight Latin letters struck through, underlined or piled
+//     with more marks than any spelling has.
+//  11. hidden.encoded: base64, base32, hexadecimal, rows of character codes, percent and
+//     numeric escapes, ROT13, Atbash, words backwards, digits for letters, letters
+//     that spaces or signs keep apart, Braille, or string literals that divide words,
+//     when they decode to sentences, to a script or to a shell command. What decodes to
+//     other markup, data or the text of an ordinary URL is not reported, but [Blobs]
+//     has it.
+//  12. hidden.decode-order: words that tell the reader to decode something and to act on
+//     what it says.
 //
 // # What is legitimate
 //

@@ -4,7 +4,7 @@ package hidden
 // nobody escapes letters that could be written.
 const minEscaped = 5
 
-// escapes finds runs of \x69, \u0069, &#105; or &#x69; that spell ASCII text.
+// escapes finds runs of \x69, \u0069, \u{69}, &#105; or &#x69; that spell ASCII text.
 func escapes(text string) []Blob {
 	var out []Blob
 	for i := 0; i < len(text) && len(out) < maxBlobs; {
@@ -44,6 +44,8 @@ func escape(text string) (byte, int) {
 	switch {
 	case text[0] == '\\' && text[1] == 'x':
 		digits = 2
+	case text[0] == '\\' && text[1] == 'u' && text[2] == '{':
+		i, end = 3, '}'
 	case text[0] == '\\' && text[1] == 'u':
 		digits = 4
 	case text[0] == '&' && text[1] == '#' && text[2]|0x20 == 'x':

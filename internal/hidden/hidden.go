@@ -22,12 +22,25 @@ type Finding struct {
 // contain some of them. Plain ASCII without controls costs no allocation, and
 // time is linear in len(text).
 func Scan(text string) []Finding {
+	found, _ := Inspect(text)
+	return found
+}
+
+// Inspect returns the findings of [Scan] and the blobs of [Blobs] for the cost of one.
+func Inspect(text string) ([]Finding, []Blob) {
 	s := scanner{text: text}
 	s.run()
 	s.spread()
-	found := append(s.found, encoded(text)...)
-	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
-	return found
+	blobs := Blobs(text)
+	found := append(s.found, encoded(blobs)...)
+	if !ascii(text) {
+		found = append(found, overlaid(text)...)
+	}
+	found = append(found, orders(text)...)
+	if len(found) > 1 {
+		slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
+	}
+	return found, blobs
 }
 
 // Strip removes what the first seven rules report and returns the rest with the findings,
@@ -174,7 +187,11 @@ func (s *scanner) cluster(i int) int {
 		f := &s.found[k]
 		run := text[f.Offset : f.Offset+f.Length]
 		switch f.Rule {
-		case ruleOf[privateUse], ruleOf[filler]:
+		case ruleOf[filler]:
+			f.Carries = decodes(run, f.Rule)
+		case ruleOf[privateUse]:
+		case ruleOf[control]:
+			f.Carries = splits || conceals(text, f.Offset)
 		case ruleOf[bidi]:
 			f.Carries = splits || reorders(text, f.Offset, f.Offset+f.Length)
 		default:
@@ -182,6 +199,32 @@ func (s *scanner) cluster(i int) int {
 		}
 	}
 	return i
+}
+
+// conceals reports an escape sequence at i that hides what follows: ECMA-48, SGR 8, or one
+// that moves the cursor or erases, so that other text is shown.
+func conceals(text string, i int) bool {
+	if !strings.HasPrefix(text[i:], "\x1b[") {
+		return false
+	}
+	j := i + 2
+	for j < len(text) && j-i < 16 && (text[j] >= '0' && text[j] <= '9' || text[j] == ';' || text[j] == '?') {
+		j++
+	}
+	if j == len(text) {
+		return false
+	}
+	switch text[j] {
+	case 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'f':
+		return true
+	case 'm':
+		for p := range strings.SplitSeq(text[i+2:j], ";") {
+			if p == "8" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // splitsWord reports whether the hidden characters in text[start:end] stand between two

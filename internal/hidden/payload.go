@@ -19,7 +19,7 @@ func decodes(run, rule string) bool {
 	case ruleOf[variation]:
 		b := selectorBytes(nil, run)
 		return len(b) >= 2 && readable(b, 2) || len(b) >= unknownRun
-	case ruleOf[zeroWidth]:
+	case ruleOf[zeroWidth], ruleOf[filler]:
 		return zeroWidthCode(symbols(nil, run))
 	}
 	return false
@@ -215,7 +215,38 @@ func (s *scanner) spread() {
 			s.found[i].Carries = s.found[i].Carries || s.found[i].Rule == ruleOf[k]
 		}
 	}
+	s.dividers()
 	s.ideographic()
+}
+
+// minDivided is how many times blanks that are no spaces, icons or controls stand
+// inside words before it is meant: one may be a slip of a font or an editor.
+const minDivided = 3
+
+// dividers marks fillers, private use and controls that divide words throughout.
+func (s *scanner) dividers() {
+	n := 0
+	for pass := range 2 {
+		for i := range s.found {
+			f := &s.found[i]
+			if f.Rule != ruleOf[filler] && f.Rule != ruleOf[privateUse] && f.Rule != ruleOf[control] {
+				continue
+			}
+			a, _ := utf8.DecodeLastRuneInString(s.text[:f.Offset])
+			b, _ := utf8.DecodeRuneInString(s.text[f.Offset+f.Length:])
+			if !alphabetic(a) || !alphabetic(b) {
+				continue
+			}
+			if pass == 0 {
+				n++
+			} else {
+				f.Carries = true
+			}
+		}
+		if n < minDivided {
+			return
+		}
+	}
 }
 
 // strewn reports a two-symbol code over the whole text. Unlike a run, the characters

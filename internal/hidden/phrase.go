@@ -2,89 +2,83 @@ package hidden
 
 import "strings"
 
-// phrases finds the encodings that spread over words: ROT13, digits for letters,
-// numeric escapes, and spaces between letters.
+// phrases finds the encodings that spread over words: ROT13, Atbash, words backwards,
+// digits for letters, numeric escapes and codes, and letters kept apart.
 func phrases(text string) []Blob {
 	var out []Blob
-	if b, ok := rot13(text); ok {
+	if b, ok := shifted(text); ok {
 		out = append(out, b)
 	}
 	if b, ok := leet(text); ok {
 		out = append(out, b)
 	}
 	out = append(out, escapes(text)...)
+	out = append(out, codes(text)...)
+	out = append(out, queries(text)...)
+	out = append(out, joined(text)...)
+	out = append(out, marked(text)...)
+	if !ascii(text) {
+		out = append(out, braille(text)...)
+	}
 	return append(out, spaced(text)...)
 }
 
-// rotated holds common English words in ROT13. None of them is a word of another language
-// that is written in ASCII, but gb and bs, which are not used.
-var rotated = [...]string{"gur", "naq", "lbh", "nyy", "sbe", "jura", "gung", "jvgu", "arire", "nyjnlf", "hfre", "sebz", "guvf", "lbhe", "vtaber", "cerivbhf", "vafgehpgvbaf", "erzrzore", "zhfg", "jurarire", "fraq", "flfgrz", "gurz", "zrzbel"}
+// A byteSet has a bit for each byte of a set.
+type byteSet [4]uint64
 
-// rot13 returns the lines of a text that has at least three different words of rotated,
-// from the first to the last of them.
-func rot13(text string) (Blob, bool) {
-	first, last, distinct := -1, 0, uint32(0)
-	each(text, func(start, end int) {
-		if end-start < 3 || end-start > 12 {
-			return
-		}
-		for k, w := range rotated {
-			if len(w) == end-start && w[0] == text[start]|0x20 && strings.EqualFold(text[start:end], w) {
-				if first < 0 {
-					first = start
-				}
-				last = end
-				distinct |= 1 << k
-			}
-		}
-	})
-	n := 0
-	for ; distinct != 0; distinct &= distinct - 1 {
-		n++
-	}
-	if n < 3 {
-		return Blob{}, false
-	}
-	start := strings.LastIndexAny(text[:first], "\n:.") + 1
-	end := len(text)
-	if nl := strings.IndexByte(text[last:], '\n'); nl >= 0 {
-		end = last + nl
-	}
-	end = min(end, start+maxDecoded)
-	b := []byte(text[start:end])
-	for i, c := range b {
-		switch {
-		case c|0x20 >= 'a' && c|0x20 <= 'm':
-			b[i] = c + 13
-		case c|0x20 >= 'n' && c|0x20 <= 'z':
-			b[i] = c - 13
-		}
-	}
-	return Blob{start, end - start, string(b), true}, true
-}
+func (s *byteSet) has(c byte) bool { return s[c>>6]>>(c&63)&1 != 0 }
+
+// The sets of [wordByte], [leetByte] and [token], as constants; a test compares them.
+var (
+	wordBytes  = byteSet{0x03ff080000000000, 0x07fffffe07fffffe}
+	leetBytes  = byteSet{0x03ff081200000000, 0x07fffffe07ffffff}
+	tokenBytes = byteSet{0x03ffa80000000000, 0x07fffffe87fffffe}
+)
 
 // each calls f with the bounds of every run of ASCII letters and digits, "+" included.
-func each(text string, f func(start, end int)) {
+func each(text string, f func(start, end int)) { eachOf(text, &wordBytes, f) }
+
+// eachOf calls f with the bounds of every run of bytes of a set.
+func eachOf(text string, set *byteSet, f func(start, end int)) {
 	for i := 0; i < len(text); {
-		if !wordByte(text[i]) {
+		if !set.has(text[i]) {
 			i++
 			continue
 		}
 		start := i
-		for i < len(text) && wordByte(text[i]) {
+		for i < len(text) && set.has(text[i]) {
 			i++
 		}
 		f(start, i)
 	}
 }
 
+// ascii reports text without a byte beyond ASCII.
+func ascii(text string) bool {
+	for i := range len(text) {
+		if text[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
 func wordByte(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '+'
 }
 
+// leetByte reports the characters of words in which digits and signs stand for letters.
+func leetByte(c byte) bool { return wordByte(c) || c == '@' || c == '$' || c == '!' }
+
 // plain returns the letter that a digit or sign replaces, or 0.
 func plain(c byte) byte {
 	switch c {
+	case '@':
+		return 'a'
+	case '$':
+		return 's'
+	case '!':
+		return 'i'
 	case '0':
 		return 'o'
 	case '1':
@@ -104,6 +98,8 @@ func plain(c byte) byte {
 const (
 	minLeet = 5 // words with digits for letters
 	maxGap  = 4 // ordinary words between two of them
+
+	minKnown = 3 // or so many, if common words of three letters are among them
 
 	minCommon = 2 // common words among them, which identifiers are not
 )
@@ -145,7 +141,10 @@ func commonWord(w string) bool {
 // at most maxGap other words in between, and returns it from the first to the last.
 func leet(text string) (Blob, bool) {
 	var best, p passage
-	each(text, func(start, end int) {
+	eachOf(text, &leetBytes, func(start, end int) {
+		for end > start && text[end-1] == '!' {
+			end-- // the end of a sentence
+		}
 		w := text[start:end]
 		replaced := replaces(w)
 		known := replaced && commonWord(w)
@@ -162,8 +161,11 @@ func leet(text string) (Blob, bool) {
 		}
 		if known && p.words > 0 {
 			p.common++
+			if len(w) > 2 {
+				p.long++
+			}
 		}
-		if p.words >= minLeet && p.common >= minCommon && p.words > best.words {
+		if (p.words >= minLeet && p.common >= minCommon || p.words >= minKnown && p.long >= minCommon) && p.words > best.words {
 			best = p
 		}
 	})
@@ -184,6 +186,7 @@ func leet(text string) (Blob, bool) {
 type passage struct {
 	start, end    int
 	words, common int
+	long          int // common words of three letters or more
 	gap           int // other words since the last one
 }
 
@@ -202,7 +205,7 @@ func leetWord(w string) bool {
 			if strings.IndexByte("abcdefux", c|0x20) < 0 {
 				real++ // 0xfe13, u00e9, x1b have none
 			}
-		case plain(c) != 0:
+		case plain(c) != 0 && wordByte(c):
 			digits++
 			if i+1 < len(w) && w[i+1]|0x20 >= 'a' && w[i+1]|0x20 <= 'z' {
 				before++
@@ -244,57 +247,4 @@ func varied(s string) bool {
 		}
 	}
 	return n >= 5
-}
-
-const (
-	minSpaced      = 12 // single letters
-	minSpacedWords = 3
-)
-
-// spaced finds letters with one space between them and two or more between words.
-func spaced(text string) []Blob {
-	var out []Blob
-	for i := 0; i < len(text) && len(out) < maxBlobs; {
-		if i > 0 && text[i-1] > ' ' || text[i] <= ' ' {
-			i++
-			continue
-		}
-		letters, words, end := 0, 1, i
-		for j := i; single(text, j) && end-i < maxDecoded; {
-			if text[j]|0x20 >= 'a' && text[j]|0x20 <= 'z' {
-				letters++
-			}
-			end = j + 1
-			for j = end; j < len(text) && text[j] <= ' '; j++ {
-			}
-			if j-end > 1 {
-				words++
-			}
-		}
-		if letters >= minSpaced && words >= minSpacedWords {
-			if s := closeUp(text[i:end]); hasWords(s) && varied(s) {
-				out = append(out, Blob{i, end - i, s, true})
-			}
-		}
-		i = max(end, i+1)
-	}
-	return out
-}
-
-// single reports an ASCII character with a space or the end behind it.
-func single(text string, j int) bool {
-	return j < len(text) && text[j] > ' ' && text[j] < 0x80 && (j+1 == len(text) || text[j+1] <= ' ')
-}
-
-// closeUp drops single spaces and keeps one of several.
-func closeUp(s string) string {
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		if s[i] > ' ' {
-			b = append(b, s[i])
-		} else if i > 0 && s[i-1] <= ' ' && b[len(b)-1] != ' ' {
-			b = append(b, ' ')
-		}
-	}
-	return string(b)
 }

@@ -11,7 +11,7 @@ import (
 // alphabets or to styled text.
 func (s *scanner) letter(i int, r rune, n int) {
 	if styledLetter(r) {
-		s.styled.add(s, i, i+n)
+		s.styled.add(s, i, i+n, r)
 		return
 	}
 	if i < s.word {
@@ -103,11 +103,19 @@ func asciiWord(s string) bool {
 	return len(s) >= 2
 }
 
-// styledLetter reports a letter of a compatibility alphabet: mathematical, full-width,
-// circled, squared or parenthesised.
+// styledLetter reports a letter of a compatibility alphabet (mathematical, full-width,
+// circled, squared, parenthesised, raised), a small capital, or a regional indicator.
 func styledLetter(r rune) bool {
-	return r >= 0x1D400 && r <= 0x1D7CB || r >= 0xFF21 && r <= 0xFF3A || r >= 0xFF41 && r <= 0xFF5A || r >= 0x249C && r <= 0x24E9 || r >= 0x1F110 && r <= 0x1F189
+	switch r {
+	case 0x0262, 0x026A, 0x0274, 0x0280, 0x028F, 0x0299, 0x029C, 0x029F, 0x2071, 0x207F, 0xA730, 0xA731:
+		return true // small capitals beyond the block of phonetic extensions, raised i and n
+	}
+	return r >= 0x02B0 && r <= 0x02B8 || r >= 0x02E1 && r <= 0x02E3 || r >= 0x1D00 && r <= 0x1D22 || r >= 0x1D2C && r <= 0x1D6A || r >= 0x1D9B && r <= 0x1DBF || regional(r) ||
+		r >= 0x1D400 && r <= 0x1D7CB || r >= 0xFF21 && r <= 0xFF3A || r >= 0xFF41 && r <= 0xFF5A || r >= 0x249C && r <= 0x24E9 || r >= 0x1F110 && r <= 0x1F189
 }
+
+// regional reports a letter of which two make the flag of a country.
+func regional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 
 const (
 	minStyledWords   = 4
@@ -120,18 +128,24 @@ type styled struct {
 	start, end     int
 	words, letters int
 	length         int // letters of the last word
+	odd            int // words with an odd number of letters, which flags do not have
+	flags          bool
 }
 
-func (p *styled) add(s *scanner, i, end int) {
+func (p *styled) add(s *scanner, i, end int, r rune) {
+	if i != p.end && p.length%2 == 1 {
+		p.odd++
+	}
 	switch {
 	case p.letters == 0 || i-p.end > maxStyledGap:
 		p.flush(s)
-		*p = styled{start: i, words: 0, letters: 0}
+		*p = styled{start: i}
 		fallthrough
 	case i != p.end:
 		p.length = 0
 	}
 	p.letters++
+	p.flags = p.flags || regional(r)
 	if p.length++; p.length == 2 {
 		p.words++
 	}
@@ -139,7 +153,7 @@ func (p *styled) add(s *scanner, i, end int) {
 }
 
 func (p *styled) flush(s *scanner) {
-	if p.words >= minStyledWords && p.letters >= minStyledLetters {
+	if p.words >= minStyledWords && p.letters >= minStyledLetters && (!p.flags || p.odd >= 2) {
 		s.found = append(s.found, Finding{Rule: "hidden.styled", Offset: p.start, Length: p.end - p.start, Carries: true})
 	}
 	*p = styled{}
