@@ -56,7 +56,7 @@ const (
 	cSecretly                  // secretly, silently, covertly
 	cPay                       // pay, transfer, wire, refund, payment
 	cQuote                     // a quotation mark that opens or closes
-	cColon                     // a mark after which a clause starts: colon, closing bracket, cell border
+	cColon                     // a mark after which a clause starts: colon, closing bracket, cell border, backtick
 	cPersona                   // jailbreak names of modes and persons
 	cActAs                     // you are now, act as, pretend
 	cRedirect                  // redirect, reroute, replace, instead, now under

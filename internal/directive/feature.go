@@ -44,12 +44,17 @@ func (s *survey) features(tokens []token, yield func(feature)) {
 		if t.head {
 			head |= t.set
 		}
-		word := s.view.Text[t.start:t.end]
-		if t.set&(cDest|cLinked|cQuote|cColon) != 0 || len(word) < 2 || strings.ContainsAny(word, "0123456789") {
+		w := t.phrase
+		if w == "" {
+			w = s.view.Text[t.start:t.end]
+		}
+		if t.set&(cDest|cLinked|cQuote|cColon) != 0 || len(w) < 2 || strings.ContainsAny(w, "0123456789") {
 			last = "" // marks, and what names a thing of one text
 			continue
 		}
-		w := stem(unbroken(word))
+		if t.phrase == "" {
+			w = stem(w)
+		}
 		words++
 		yield(feature{kind: aWord, word: [2]string{w}})
 		if last != "" {
@@ -73,16 +78,6 @@ func (s *survey) features(tokens []token, yield func(feature)) {
 	yield(feature{kind: aLength, a: uint8(bits.Len(uint(words)))})
 }
 
-// unbroken is a word as it is, and a phrase with "_" for what stands between its
-// words, whatever that is.
-func unbroken(word string) string {
-	gap := func(r rune) bool { return !wordRune(r) && !dense(r) }
-	if strings.IndexFunc(word, gap) < 0 {
-		return word
-	}
-	return strings.Join(strings.FieldsFunc(word, gap), "_")
-}
-
 // conceptBits has one place for each concept that a set can hold.
 type conceptBits [64]int32
 
@@ -90,7 +85,7 @@ type conceptBits [64]int32
 func (b *book) name(f feature) string {
 	switch f.kind {
 	case aWord:
-		return strings.TrimSpace("w " + f.word[0] + " " + f.word[1])
+		return "w " + strings.TrimSpace(strings.ReplaceAll(f.word[0], " ", "_")+" "+strings.ReplaceAll(f.word[1], " ", "_"))
 	case aLength:
 		return "n " + string('0'+rune(f.a))
 	case aHint:

@@ -15,12 +15,10 @@ type vocabulary struct {
 }
 
 type phrase struct {
+	name string   // all its words with a blank between them
 	rest []string // the words after the first
 	set  set
 }
-
-// key is the phrase with its first word, as addForm was given it.
-func (p phrase) key(first string) string { return first + " " + strings.Join(p.rest, " ") }
 
 // theVocabulary is built on first use; it is never written to afterwards.
 var theVocabulary = sync.OnceValue(newVocabulary)
@@ -79,12 +77,12 @@ func (v *vocabulary) addForm(f string, s set) {
 	}
 	list := v.phrases[parts[0]]
 	for i := range list {
-		if strings.Join(list[i].rest, " ") == strings.Join(parts[1:], " ") {
+		if list[i].name == strings.Join(parts, " ") {
 			list[i].set |= s
 			return
 		}
 	}
-	list = append(list, phrase{parts[1:], s})
+	list = append(list, phrase{strings.Join(parts, " "), parts[1:], s})
 	for i := len(list) - 1; i > 0 && len(list[i].rest) > len(list[i-1].rest); i-- {
 		list[i], list[i-1] = list[i-1], list[i]
 	}

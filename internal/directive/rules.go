@@ -37,8 +37,8 @@ type book struct {
 	formal   uint64         // the classes that are found by shape
 	concepts []string       // their names, by bit
 	roles    []shape
-	commands []shape
-	habit    pattern // what makes a text a convention at all
+	commands [128][]anchor // by a byte that each has
+	habit    pattern       // what makes a text a convention at all
 }
 
 type compiled struct {
@@ -57,7 +57,7 @@ const habitText = "always|must|neg|recommend"
 
 // theBook is compiled on first use and never written to afterwards.
 var theBook = sync.OnceValue(func() *book {
-	b := &book{roles: roleMarks(), commands: commands(), classes: make(map[string]int), concepts: strings.Fields(conceptNames), habit: parsePattern(habitText)}
+	b := &book{roles: roleMarks(), commands: anchors(commands()), classes: make(map[string]int), concepts: strings.Fields(conceptNames), habit: parsePattern(habitText)}
 	for _, r := range ruleTable() {
 		b.rules = append(b.rules, compiled{r.id, r.pattern, r.tier, parsePattern(r.pattern)})
 	}

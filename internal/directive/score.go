@@ -16,7 +16,7 @@ import (
 // texts below -1000, on texts of this project alone. Where a finding starts was set
 // on real notes, conventions and manuals, for about two flags in a thousand.
 const (
-	weakScore   = 850  // flags
+	weakScore   = 900  // flags
 	strongScore = 1700 // holds, unless the sentence talks about attacks
 
 	// What the score has to say to a pair of hints that words gave.
@@ -71,9 +71,9 @@ func readWeights(lines string, b *book) *weightTable {
 		case "n":
 			w.length[fields[2][0]-'0'] = v
 		case "w":
-			key := [2]string{fields[2]}
-			if len(fields) > 3 {
-				key[1] = fields[3]
+			var key [2]string
+			for i, word := range fields[2:] {
+				key[i] = strings.ReplaceAll(word, "_", " ") // a phrase
 			}
 			w.word[key] = v
 		}

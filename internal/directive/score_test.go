@@ -103,7 +103,7 @@ func TestFeatures(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Contains(sentences[3], "w not_in_forc") {
+	if !slices.Contains(sentences[3], "w not_in_force") {
 		t.Errorf("a phrase is not one word: %q", sentences[3])
 	}
 	if !slices.Contains(sentences[2], "p drop prior") {

@@ -46,7 +46,7 @@ func roleMarks() []shape {
 	}
 }
 
-// commands are found anywhere, the first of each. A line to install a program is
+// commands are found anywhere. A line to install a program is
 // one too: piping a download into a shell is worth a flag wherever it stands.
 // Origin: reverse shells, encoded commands and pipes of skill and tool payloads.
 func commands() []shape {
@@ -85,26 +85,55 @@ func commands() []shape {
 	}
 }
 
-// maxShape is at least the length of the longest text of a shape.
-const maxShape = 24
+// anchor is a command with the byte that it is looked for by, and the place of it.
+type anchor struct {
+	shape
+	at int
+}
+
+// rareFirst orders the bytes of commands from rare to frequent ones in prose.
+const rareFirst = "|(_'\",/=-.0123456789:;)zqjxkvbywgpfmucldrhsnioate "
+
+// anchors sorts the commands by their rarest byte: one pass over a text then meets
+// few candidates.
+func anchors(list []shape) (byByte [128][]anchor) {
+	for _, c := range list {
+		at := 0
+		for i := range len(c.text) {
+			if strings.IndexByte(rareFirst, c.text[i]) < strings.IndexByte(rareFirst, c.text[at]) {
+				at = i
+			}
+		}
+		b := c.text[at]
+		byByte[b] = append(byByte[b], anchor{c, at})
+	}
+	return byByte
+}
 
 // shapes reports the shapes that start in the view's bytes [from,to).
 func (s *survey) shapes(from, to int) {
 	t := s.view.Text
+	called := false // the sentence was looked at for arguments
 	for i := from; i < to; i++ {
-		switch t[i] {
+		c := t[i]
+		if c >= 128 {
+			continue
+		}
+		switch c {
 		case '<', '[', '#', '`':
 			s.shapeAt(i)
 		case '=':
-			if argument(t[from:to], i-from) {
-				s.hint(s.book.classes["argument"], i, i+1)
+			if !called && argument(t[:to], i) {
+				called = true
+				if !strings.ContainsAny(t[from:to], "`<") { // code that is shown, not called
+					s.hint(s.book.classes["argument"], i, i+1)
+				}
 			}
 		}
-	}
-	part := t[from:min(len(t), to+maxShape)]
-	for _, c := range s.book.commands {
-		if i := strings.Index(part, c.text); i >= 0 && from+i < to && !runsOn(part[i:], len(c.text)) {
-			s.shape("directive.payload", c, from+i)
+		for _, a := range s.book.commands[c] {
+			if start := i - a.at; start >= from && strings.HasPrefix(t[start:], a.text) && !runsOn(t[start:], len(a.text)) {
+				s.shape("directive.payload", a.shape, start)
+			}
 		}
 	}
 }
@@ -140,12 +169,15 @@ func (s *survey) shape(rule string, x shape, at int) {
 }
 
 // argument reports whether the '=' at i gives an argument its value: name='x',
-// flag=true. Code in backticks or in a tag is shown, not called.
+// flag=true.
 func argument(s string, i int) bool {
-	if i == 0 || !wordByte(s[i-1]) || strings.ContainsAny(s, "`<") {
+	if i == 0 || !wordByte(s[i-1]) {
 		return false
 	}
 	rest := s[i+1:]
+	if strings.HasPrefix(rest, "'http") || strings.HasPrefix(rest, "\"http") {
+		return false // markup
+	}
 	return strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, "\"") || strings.HasPrefix(rest, "true") || strings.HasPrefix(rest, "false")
 }
 

@@ -11,9 +11,10 @@ import (
 type token struct {
 	start, end int32
 	set        set
-	negated    bool // a negation stands directly before it
-	head       bool // among the first words of its sentence
-	final      bool // of a script whose languages put the verb last
+	phrase     string // the phrase that it is, when it is more than a word
+	negated    bool   // a negation stands directly before it
+	head       bool   // among the first words of its sentence
+	final      bool   // of a script whose languages put the verb last
 }
 
 const (
@@ -93,12 +94,12 @@ func (s *scanner) ascii(c byte) bool {
 	case c == '\n':
 		s.at++
 		return s.lineStarts()
-	case c == ':' || c == ']' || c == '>' || c == '|':
+	case c == ':' || c == ']' || c == '>' || c == '|' || c == '`':
 		s.mark(1, cColon)
 	case strings.HasPrefix(s.text[s.at:], "<!--"):
 		s.at += 4
 		return true
-	case c == '"' || c == '`':
+	case c == '"':
 		s.mark(1, cQuote)
 	case c == '\'':
 		s.mark(1, cQuote)
@@ -318,7 +319,7 @@ func (s *scanner) finish() []token {
 		n := 1
 		for _, p := range s.voc.phrases[s.text[t.start:t.end]] {
 			if m := len(p.rest); i+m < len(s.tokens) && s.rest(i+1, p.rest) {
-				t.set = p.set
+				t.set, t.phrase = p.set, p.name
 				t.end = s.tokens[i+m].end
 				n = m + 1
 				break

@@ -3,4005 +3,4005 @@
 package directive
 
 // weights are thousandths, the kind of a feature (see feature.go) and what it is of.
-const weights = `-1132 bias
-78 c actas
-191 c agent
--139 c agree
-318 c all
-240 c always
-75 c approve
-274 c authority
-417 c best
--127 c colon
-112 c control
-362 c dest
-88 c drop
-314 c future
-244 c include
-244 c limit
-77 c memory
--264 c meta
-81 c none
-194 c obey
-157 c out
-208 c pay
-400 c persona
-111 c policy
-450 c prior
-409 c priv
-361 c product
-270 c prompt
--90 c quote
-184 c real
+const weights = `-1157 bias
+199 c agent
+-91 c agree
+339 c all
+304 c always
+66 c approve
+82 c ask
+266 c authority
+361 c best
+-171 c colon
+114 c control
+104 c data
+388 c dest
+145 c drop
+349 c future
+256 c include
+290 c limit
+-304 c meta
+-75 c must
+198 c obey
+166 c out
+174 c pay
+412 c persona
+125 c policy
+382 c prior
+459 c priv
+401 c product
+322 c prompt
+143 c real
 306 c redirect
-518 c regard
-232 c reply
-196 c reveal
-361 c rule
-66 c run
-590 c safety
-178 c say
-381 c secretly
-238 c skip
--78 c task
-114 c tell
-68 c this
-75 c tool
-110 c urgent
-99 c user
-218 c void
-287 c when
-157 c you
-81 c your
-134 h actas
--205 h agree
-76 h all
--241 h always
-80 h approve
--143 h best
-136 h control
--191 h dest
-344 h drop
--117 h i
-81 h include
--81 h limit
-159 h memory
--150 h meta
--251 h must
--101 h new
--86 h out
-176 h pay
-199 h policy
--135 h prior
-69 h priv
+520 c regard
+69 c remember
+288 c reply
+142 c reveal
+410 c rule
+77 c run
+573 c safety
+149 c say
+411 c secretly
+234 c skip
+-89 c task
+136 c tell
+149 c urgent
+88 c user
+174 c void
+215 c when
+152 c you
+82 c your
+101 h actas
+-87 h agent
+-192 h agree
+-248 h always
+90 h approve
+78 h authority
+-155 h best
+201 h control
+-263 h dest
+325 h drop
+-73 h i
+174 h memory
+-196 h meta
+-289 h must
+-131 h neg
+156 h pay
+99 h policy
+-86 h prior
+95 h priv
 -174 h product
--97 h prompt
-230 h recommend
-190 h remember
-135 h reveal
--70 h rule
-167 h safety
-308 h secretly
--61 h send
-103 h skip
-135 h store
--151 h task
--170 h to
--78 h tool
-62 h user
--75 h void
-107 h when
--157 h you
-262 h your
-362 k address
-191 k agent
-75 k approve
-110 k argument
-884 k bypass
-118 k drop
-80 k forged
-314 k future
-194 k obey
-208 k pay
-290 k persona
-409 k privilege
-518 k regard
-171 k reply
-229 k secret
-119 k secret-file
-347 k secretly
-75 k send
-268 k tool
--149 k trigger
-110 k urgent
-157 k you
--64 n 1
-82 n 3
-145 n 4
--597 n 5
--285 n 6
-235 p actas agent
-65 p actas all
--83 p actas authority
--91 p actas control
--65 p actas data
-96 p actas neg
-128 p actas persona
--98 p actas to
--147 p actas user
-175 p actas when
-86 p actas you
-126 p agent all
--85 p agent always
-72 p agent approve
--79 p agent ask
-80 p agent be
-175 p agent colon
--72 p agent control
--131 p agent data
-114 p agent i
-269 p agent must
-197 p agent neg
-173 p agent none
--89 p agent pay
--112 p agent prompt
-61 p agent redirect
-72 p agent regard
-91 p agent remember
-72 p agent reveal
--172 p agent rule
--145 p agent store
-87 p agree all
-99 p agree always
-87 p agree authority
--71 p agree be
-66 p agree prior
-150 p agree reveal
-78 p agree run
-64 p agree secret
-102 p agree send
-106 p agree skip
--141 p agree user
--74 p agree when
-100 p agree you
-158 p all agent
-72 p all agree
-140 p all ask
--109 p all colon
-141 p all control
-140 p all data
-123 p all future
-81 p all i
--121 p all include
-129 p all limit
--226 p all must
-73 p all neg
--65 p all new
-126 p all out
-193 p all pay
-69 p all policy
-344 p all prior
-253 p all product
-74 p all prompt
--64 p all real
-98 p all recommend
-119 p all reply
-254 p all rule
-215 p all safety
-156 p all say
-137 p all secret
--144 p all secretly
-150 p all send
--80 p all skip
--205 p all store
-252 p all tell
-69 p all to
--170 p all tool
-109 p all urgent
--167 p all when
-155 p always agree
-88 p always all
-168 p always approve
--155 p always be
--164 p always colon
--140 p always control
--193 p always data
-174 p always dest
-83 p always include
--235 p always must
--175 p always note
-89 p always obey
-277 p always product
-96 p always quote
-201 p always recommend
-109 p always rule
-166 p always run
-138 p always say
--180 p always send
--167 p always this
-84 p always user
-62 p always void
--103 p always when
--151 p always you
--106 p always your
--140 p approve all
-79 p approve approve
-152 p approve authority
--311 p approve be
--64 p approve best
-82 p approve colon
-71 p approve control
-252 p approve data
-61 p approve dest
-82 p approve future
-101 p approve i
--79 p approve memory
--80 p approve neg
-144 p approve none
-104 p approve note
--92 p approve out
--74 p approve pay
-65 p approve priv
--85 p approve quote
-214 p approve reveal
--69 p approve safety
-70 p approve secret
-180 p approve send
-130 p approve skip
-196 p approve this
-66 p approve urgent
--68 p approve when
--68 p approve you
--185 p ask agent
--60 p ask all
-206 p ask always
-150 p ask ask
--204 p ask data
-152 p ask dest
--66 p ask drop
--159 p ask i
-256 p ask must
--94 p ask neg
-65 p ask pay
--138 p ask policy
--155 p ask prior
--106 p ask priv
--76 p ask prompt
-62 p ask quote
-207 p ask recommend
-80 p ask redirect
--125 p ask run
-332 p ask say
-85 p ask secret
-63 p ask secretly
--61 p ask send
-110 p ask task
-163 p ask this
--178 p ask to
--72 p ask tool
-106 p ask void
--169 p authority agree
-66 p authority all
-144 p authority authority
--134 p authority be
-242 p authority colon
-146 p authority control
-238 p authority data
-76 p authority limit
--71 p authority new
-150 p authority none
-166 p authority note
-115 p authority obey
-148 p authority policy
--147 p authority priv
-133 p authority reveal
-256 p authority skip
-60 p authority store
-70 p authority task
-151 p authority tell
-85 p authority tool
-93 p authority you
-140 p authority your
-125 p be agree
--251 p be all
-158 p be always
-193 p be approve
-145 p be ask
-178 p be authority
--89 p be be
-167 p be best
--133 p be colon
--238 p be control
--120 p be data
-275 p be drop
-74 p be i
--159 p be include
--98 p be meta
-327 p be must
--83 p be neg
--77 p be none
-83 p be obey
--122 p be pay
-118 p be persona
-235 p be prior
-215 p be priv
-94 p be product
-94 p be prompt
-65 p be real
-106 p be redirect
-62 p be regard
-166 p be rule
-84 p be run
-64 p be safety
--124 p be say
-109 p be secret
--93 p be send
-209 p be skip
--117 p be store
--81 p be task
-147 p be tell
--72 p be to
--132 p be tool
-156 p be urgent
-78 p best all
-72 p best authority
-208 p best be
-79 p best data
--104 p best dest
-221 p best product
-100 p best reveal
--75 p best store
--78 p best to
-123 p colon agent
--207 p colon agree
--94 p colon all
-131 p colon always
-192 p colon approve
-295 p colon authority
-93 p colon be
-109 p colon control
--68 p colon dest
-231 p colon i
-274 p colon must
--232 p colon neg
--68 p colon new
-127 p colon none
-187 p colon note
-160 p colon obey
-103 p colon pay
-155 p colon policy
-135 p colon priv
-291 p colon quote
--89 p colon real
--115 p colon recommend
-211 p colon reveal
--130 p colon rule
-262 p colon say
--64 p colon secret
-93 p colon skip
-158 p colon store
--94 p colon task
--63 p colon this
-66 p colon tool
--159 p colon user
-212 p colon you
--92 p colon your
--63 p control actas
-90 p control agent
--218 p control all
--84 p control approve
-90 p control ask
--189 p control authority
-220 p control be
--201 p control data
--94 p control i
--73 p control memory
--80 p control must
-71 p control note
-141 p control pay
--68 p control quote
-79 p control redirect
-60 p control secret
-63 p control send
-472 p control skip
-139 p control store
--197 p control to
--114 p control user
-124 p control void
--101 p control you
--95 p data agent
-95 p data agree
-61 p data colon
-244 p data dest
--93 p data future
-163 p data include
--196 p data must
--93 p data neg
-161 p data new
--73 p data none
-86 p data note
-118 p data pay
--144 p data prior
-108 p data quote
-133 p data redirect
-110 p data regard
--73 p data safety
-81 p data say
--120 p data secret
-134 p data send
--63 p data skip
--69 p data void
--64 p data when
-87 p data you
-210 p dest all
--71 p dest always
-241 p dest be
-148 p dest best
--144 p dest control
-116 p dest data
-62 p dest neg
-76 p dest none
--142 p dest quote
-72 p dest real
-73 p dest recommend
--80 p dest redirect
--84 p dest reveal
-91 p dest run
+213 h recommend
+195 h remember
+192 h reveal
+-140 h rule
+86 h run
+134 h safety
+-118 h secret
+335 h secretly
+-145 h send
+141 h skip
+121 h store
+-172 h task
+-160 h to
+-127 h tool
+154 h when
+-125 h you
+246 h your
+388 k address
+199 k agent
+66 k approve
+155 k argument
+906 k bypass
+100 k drop
+86 k forged
+349 k future
+67 k lapsed
+72 k memory
+198 k obey
+174 k pay
+251 k persona
+459 k privilege
+520 k regard
+69 k remember
+144 k reply
+287 k secret
+141 k secret-file
+289 k secretly
+105 k send
+168 k tool
+-156 k trigger
+149 k urgent
+152 k you
+-72 n 1
+103 n 3
+177 n 4
+-549 n 5
+-255 n 6
+257 p actas agent
+80 p actas all
+-138 p actas authority
+74 p actas neg
+177 p actas persona
+-100 p actas quote
+78 p actas this
+197 p actas when
+-67 p agent agent
+63 p agent approve
+-135 p agent ask
+71 p agent be
+202 p agent colon
+-110 p agent control
+-125 p agent data
+116 p agent i
+298 p agent must
+147 p agent neg
+193 p agent none
+-134 p agent pay
+-108 p agent product
+-120 p agent prompt
+93 p agent remember
+-170 p agent rule
+-66 p agent send
+-66 p agent skip
+-144 p agent store
+104 p agree all
+90 p agree always
+88 p agree authority
+-80 p agree be
+75 p agree must
+-67 p agree none
+65 p agree pay
+181 p agree reveal
+77 p agree run
+107 p agree secret
+112 p agree send
+99 p agree skip
+-161 p agree user
+162 p agree you
+204 p all agent
+82 p all agree
+175 p all ask
+-129 p all colon
+112 p all control
+74 p all data
+-131 p all dest
+125 p all future
+78 p all i
+-69 p all include
+153 p all limit
+-218 p all must
+78 p all neg
+146 p all out
+142 p all pay
+298 p all prior
+254 p all product
+116 p all reply
+240 p all rule
+-87 p all run
+202 p all safety
+121 p all say
+155 p all secret
+-129 p all secretly
+137 p all send
+-224 p all store
+247 p all tell
+65 p all to
+-178 p all tool
+104 p all urgent
+-161 p all when
+193 p always agree
+212 p always approve
+74 p always ask
+-139 p always be
+124 p always best
+-149 p always colon
+-163 p always control
+-140 p always data
+190 p always dest
+86 p always i
+89 p always include
+-222 p always must
+-156 p always note
+69 p always obey
+88 p always pay
+250 p always product
+169 p always quote
+138 p always recommend
+82 p always rule
+144 p always run
+140 p always say
+160 p always secret
+62 p always secretly
+-172 p always send
+-86 p always tell
+-175 p always this
+102 p always to
+148 p always user
+-102 p always when
+-146 p always you
+-98 p always your
+-142 p approve all
+76 p approve approve
+141 p approve authority
+-317 p approve be
+256 p approve data
+97 p approve i
+110 p approve none
+129 p approve note
+-103 p approve pay
+-97 p approve quote
+261 p approve reveal
+113 p approve secret
+203 p approve send
+155 p approve skip
+176 p approve this
+-64 p approve user
+-92 p approve when
+-243 p ask agent
+127 p ask always
+156 p ask ask
+105 p ask best
+-75 p ask colon
+-188 p ask data
+172 p ask dest
+-87 p ask i
+95 p ask include
+157 p ask must
+64 p ask none
+112 p ask pay
+-124 p ask policy
+-83 p ask prior
+-137 p ask priv
+-73 p ask prompt
+238 p ask recommend
+-155 p ask reply
+-157 p ask rule
+-146 p ask run
+218 p ask say
+128 p ask secret
+-68 p ask send
+108 p ask task
+-96 p ask tell
+214 p ask this
+-147 p ask to
+-66 p ask tool
+104 p ask void
+-62 p ask when
+-66 p ask your
+65 p authority agent
+-194 p authority agree
+122 p authority all
+-87 p authority approve
+146 p authority authority
+-154 p authority be
+191 p authority colon
+125 p authority control
+162 p authority data
+78 p authority future
+73 p authority limit
+-98 p authority must
+141 p authority none
+126 p authority note
+123 p authority obey
+183 p authority policy
+-150 p authority priv
+-68 p authority quote
+66 p authority reveal
+-73 p authority secret
+236 p authority skip
+145 p authority tell
+79 p authority tool
+-90 p authority when
+143 p authority you
+180 p authority your
+79 p be agree
+-198 p be all
+202 p be always
+198 p be approve
+146 p be ask
+187 p be authority
+148 p be best
+-94 p be colon
+-223 p be control
+-162 p be data
+229 p be drop
+105 p be i
+-240 p be include
+-75 p be memory
+-86 p be meta
+265 p be must
+-79 p be neg
+-92 p be new
+-62 p be none
+95 p be obey
+-135 p be pay
+119 p be persona
+281 p be prior
+252 p be priv
+160 p be prompt
+91 p be real
+209 p be redirect
+64 p be regard
+68 p be reply
+233 p be rule
+145 p be run
+110 p be safety
+-68 p be say
+74 p be secret
+-65 p be secretly
+-123 p be send
+231 p be skip
+-129 p be store
+-80 p be task
+90 p be tell
+-86 p be to
+-120 p be tool
+191 p be urgent
+79 p best all
+77 p best authority
+199 p best be
+-134 p best dest
+82 p best future
+210 p best product
+84 p best recommend
+97 p best reveal
+-67 p best store
+86 p colon agent
+-164 p colon agree
+-127 p colon all
+238 p colon always
+274 p colon approve
+195 p colon authority
+68 p colon best
+-398 p colon colon
+65 p colon control
+-127 p colon data
+-96 p colon dest
+258 p colon i
+141 p colon must
+-255 p colon neg
+-98 p colon new
+116 p colon none
+235 p colon note
+126 p colon obey
+79 p colon pay
+145 p colon priv
+276 p colon quote
+-102 p colon recommend
+-100 p colon reply
+178 p colon reveal
+-148 p colon rule
+-95 p colon run
+281 p colon say
+-96 p colon secret
+-86 p colon send
+147 p colon skip
+94 p colon store
+128 p colon tool
+63 p colon urgent
+75 p colon void
+261 p colon you
+-84 p colon your
+104 p control agent
+-208 p control all
+-135 p control approve
+116 p control ask
+-222 p control authority
+153 p control be
+-85 p control colon
+-226 p control data
+68 p control future
+-70 p control memory
+-82 p control must
+108 p control neg
+-62 p control none
+64 p control note
+158 p control pay
+73 p control redirect
+70 p control run
+127 p control secret
+507 p control skip
+190 p control store
+107 p control task
+-180 p control to
+67 p control urgent
+-147 p control user
+133 p control void
+-133 p control you
+-79 p control your
+-100 p data agent
+81 p data agree
+-65 p data all
+-83 p data authority
+82 p data be
+84 p data colon
+-98 p data control
+-102 p data data
+308 p data dest
+-124 p data future
+62 p data i
+109 p data include
+-168 p data must
+-62 p data neg
+119 p data new
+-84 p data none
+71 p data note
+87 p data obey
+112 p data pay
+-121 p data prior
+93 p data product
+148 p data quote
+-102 p data recommend
+118 p data regard
+66 p data rule
+89 p data say
+-133 p data secret
+141 p data send
+-109 p data skip
+-74 p data task
+-94 p data tell
+-112 p data void
+-81 p data when
+-68 p data your
+168 p dest all
+251 p dest be
+120 p dest best
+-124 p dest colon
+-115 p dest control
+113 p dest data
+63 p dest none
+-124 p dest quote
+-79 p dest redirect
+-71 p dest reveal
 83 p dest send
-267 p dest this
--101 p dest to
-99 p dest when
-104 p drop ask
-76 p drop control
--74 p drop data
--73 p drop i
-96 p drop limit
-78 p drop policy
-188 p drop prior
--71 p drop product
-137 p drop prompt
--108 p drop quote
-150 p drop reveal
-231 p drop rule
--78 p drop run
--142 p drop secret
--124 p drop secretly
--168 p drop store
-71 p drop tell
-176 p drop this
-74 p drop to
-86 p drop you
-77 p drop your
--88 p future always
-94 p future be
-74 p future colon
-141 p future dest
--115 p future i
--175 p future must
-106 p future obey
-89 p future product
-118 p future recommend
--88 p future redirect
--126 p future reply
--103 p future run
-76 p future send
-95 p future skip
-106 p future to
--106 p future when
-240 p i approve
-113 p i ask
--94 p i i
--63 p i new
-116 p i note
-100 p i priv
--125 p i quote
-71 p i redirect
-114 p i rule
--130 p i run
--134 p i say
--151 p i send
-67 p i skip
--104 p i this
--138 p include approve
--66 p include ask
-85 p include i
-98 p include memory
-72 p include none
-85 p include pay
-263 p include quote
--81 p include reply
-120 p include secret
-159 p include to
-135 p include when
-97 p include you
--120 p include your
-67 p limit all
--66 p limit data
-133 p limit this
-71 p limit to
-60 p memory agent
-180 p memory ask
-211 p memory colon
-92 p memory data
--106 p memory future
-81 p memory include
-69 p memory must
-141 p memory neg
-67 p memory obey
-104 p memory pay
--81 p memory quote
--93 p memory recommend
--60 p memory reveal
-64 p memory store
-173 p memory this
--100 p memory to
-88 p memory user
--62 p meta rule
-65 p meta tell
-66 p must actas
-85 p must agree
-175 p must all
-126 p must ask
--109 p must be
-95 p must best
--154 p must colon
--132 p must control
--95 p must data
-132 p must drop
-92 p must i
--123 p must include
--94 p must new
-210 p must obey
--164 p must pay
-225 p must recommend
-134 p must reveal
-87 p must rule
--72 p must safety
-237 p must say
-75 p must skip
-83 p must tell
--226 p must when
--219 p must you
--186 p must your
--118 p neg agent
-136 p neg all
--91 p neg always
-77 p neg ask
-151 p neg authority
-317 p neg control
--125 p neg data
-93 p neg drop
-136 p neg limit
--197 p neg none
-124 p neg note
--106 p neg out
-74 p neg policy
--86 p neg prior
-111 p neg product
-171 p neg recommend
-69 p neg reply
--113 p neg reveal
-67 p neg rule
--85 p neg run
-75 p neg safety
--285 p neg secret
--66 p neg send
--118 p neg skip
-129 p neg tell
-331 p neg this
--195 p neg to
--66 p neg tool
-340 p neg user
-86 p neg void
-293 p neg when
-137 p neg you
-78 p neg your
-81 p new agent
-130 p new all
+264 p dest this
+-108 p dest to
+-82 p dest tool
+80 p dest when
+-77 p dest you
+78 p drop all
+140 p drop ask
+-67 p drop data
+-94 p drop i
+77 p drop limit
+-140 p drop note
+130 p drop policy
+142 p drop prior
+142 p drop prompt
+-122 p drop quote
+143 p drop reveal
+221 p drop rule
+-73 p drop run
+-75 p drop secret
+-231 p drop store
+92 p drop this
+-65 p drop tool
+-75 p drop urgent
+-64 p drop when
+87 p drop you
+79 p drop your
+-80 p future always
+66 p future be
+86 p future colon
+124 p future dest
+-169 p future i
+-109 p future must
+103 p future obey
+73 p future product
+168 p future recommend
+-156 p future reply
+-122 p future run
+111 p future skip
+88 p future to
+-70 p future tool
+-104 p future when
+212 p i approve
+-84 p i i
+-85 p i must
+-69 p i new
+117 p i note
+81 p i priv
+-181 p i quote
+74 p i redirect
+99 p i rule
+-119 p i say
+98 p i secret
+63 p i skip
+-114 p i this
+91 p i to
+63 p i user
+-104 p i you
+-75 p include all
+-106 p include approve
+-63 p include colon
+81 p include data
+95 p include i
+78 p include memory
+103 p include none
+-75 p include note
+89 p include pay
+273 p include quote
+154 p include secret
+-72 p include tell
+69 p include this
+165 p include to
+-70 p include urgent
+127 p include when
+122 p include you
+-87 p include your
+91 p limit this
+77 p limit to
+72 p memory agent
+137 p memory ask
+260 p memory colon
+123 p memory data
+-95 p memory future
+75 p memory include
+80 p memory must
+120 p memory neg
+64 p memory obey
+122 p memory pay
+-76 p memory product
+-116 p memory quote
+-90 p memory recommend
+-103 p memory reveal
+171 p memory this
+-89 p memory to
+110 p memory user
+-71 p meta rule
+68 p must actas
+70 p must agree
+203 p must all
+-69 p must approve
+129 p must ask
+118 p must best
+-133 p must colon
+-245 p must control
+-80 p must data
+151 p must drop
+-67 p must future
+-110 p must include
+-120 p must must
+175 p must obey
+-159 p must pay
+271 p must recommend
+64 p must redirect
+139 p must reveal
+-91 p must safety
+226 p must say
+93 p must skip
+111 p must tell
+-65 p must urgent
+-179 p must when
+-237 p must you
+-198 p must your
+-99 p neg agent
+149 p neg all
+-115 p neg always
+84 p neg ask
+129 p neg authority
+358 p neg control
+-131 p neg data
+68 p neg drop
+150 p neg limit
+-171 p neg none
+166 p neg note
+-117 p neg out
+86 p neg policy
+-103 p neg quote
+214 p neg recommend
+-95 p neg reveal
+-78 p neg run
+77 p neg safety
+-83 p neg say
+-303 p neg secret
+-93 p neg skip
+-78 p neg store
+254 p neg tell
+442 p neg this
+-179 p neg to
+346 p neg user
+77 p neg void
+268 p neg when
+115 p neg you
+77 p neg your
+90 p new agent
+92 p new all
 100 p new approve
--93 p new be
-90 p new colon
--122 p new data
-103 p new memory
-131 p new obey
--67 p new out
-119 p new pay
-91 p new policy
-161 p new rule
-98 p new say
-92 p new task
-85 p new this
--121 p new user
--80 p new void
--153 p none all
--117 p none approve
--188 p none be
--88 p none colon
-62 p none control
--145 p none data
-189 p none limit
-68 p none neg
+77 p new ask
+-79 p new be
+77 p new colon
+-186 p new data
+110 p new memory
+129 p new obey
+105 p new pay
+100 p new policy
+-128 p new product
+159 p new rule
+91 p new say
+129 p new task
+114 p new this
+-112 p new user
+-64 p new you
+-147 p none all
+-71 p none approve
+-254 p none be
+-123 p none colon
+-156 p none data
+190 p none limit
+-65 p none memory
+-68 p none must
+-67 p none none
 69 p none policy
-91 p none rule
-80 p none say
--128 p none this
--95 p none to
-67 p note agent
--114 p note agree
-71 p note approve
-68 p note authority
--108 p note be
--133 p note must
-98 p note pay
--118 p note prior
--255 p note quote
-60 p note run
--181 p note send
-63 p note skip
-83 p note task
-67 p note tell
-161 p note this
-98 p note when
-128 p obey all
-170 p obey always
-161 p obey ask
--72 p obey be
--100 p obey colon
--90 p obey control
--175 p obey data
-235 p obey i
--69 p obey include
-95 p obey memory
-146 p obey neg
--126 p obey none
-105 p obey obey
--97 p obey policy
-90 p obey prior
-87 p obey prompt
--135 p obey quote
-183 p obey redirect
-77 p obey regard
-86 p obey reply
--122 p obey rule
-179 p obey say
--97 p obey skip
--65 p obey store
-78 p obey this
--157 p obey to
--186 p obey user
-96 p obey you
-88 p obey your
-110 p out all
--80 p out ask
--137 p out be
--60 p out control
--63 p out dest
--82 p out include
--71 p out note
--63 p out quote
--67 p out send
--106 p out store
-62 p out tell
-110 p out this
--99 p out to
--123 p pay agree
-91 p pay all
-82 p pay ask
--167 p pay be
--71 p pay colon
--66 p pay data
-79 p pay future
--100 p pay must
-84 p pay neg
-89 p pay new
--126 p pay note
-82 p pay pay
--119 p pay policy
--107 p pay prior
-203 p pay redirect
--79 p pay reply
--110 p pay say
-87 p pay send
-139 p pay store
-60 p pay this
-130 p pay to
-89 p pay user
--111 p pay when
-72 p pay you
-113 p persona agent
-73 p persona i
-62 p persona must
-63 p persona reply
-93 p persona reveal
-88 p persona say
-63 p persona this
--76 p persona user
-67 p policy agree
--90 p policy all
--90 p policy be
--207 p policy data
-107 p policy obey
--93 p policy recommend
-68 p policy reply
-170 p policy reveal
-102 p policy store
-124 p policy to
--104 p policy void
-138 p policy you
--79 p policy your
-229 p prior agree
-90 p prior approve
-63 p prior ask
--77 p prior be
-203 p prior control
-143 p prior drop
-100 p prior future
+-104 p none recommend
+71 p none reveal
+93 p none rule
+114 p none say
+-79 p none store
+76 p none tell
+-114 p none this
+-89 p none to
+-78 p none tool
+113 p note agent
+65 p note always
+130 p note approve
+-112 p note be
+-80 p note data
+-63 p note meta
+-151 p note must
+81 p note note
+105 p note pay
+-76 p note policy
+-94 p note prior
+71 p note product
+-232 p note quote
+124 p note run
+-65 p note secret
+-173 p note send
+96 p note task
+116 p note this
+82 p note when
+117 p obey all
+149 p obey always
+146 p obey ask
+-256 p obey colon
+-74 p obey control
+-128 p obey data
+195 p obey i
+97 p obey memory
+126 p obey neg
+95 p obey new
+-113 p obey none
+135 p obey obey
+73 p obey prompt
+161 p obey redirect
+75 p obey regard
+74 p obey reply
+-72 p obey run
+181 p obey say
+-63 p obey secret
+-90 p obey skip
+-66 p obey task
+-159 p obey to
+-133 p obey user
+92 p obey you
+72 p obey your
+97 p out all
+-104 p out ask
+-104 p out be
+-64 p out note
+-64 p out send
+99 p out this
+-101 p out to
+-103 p pay agree
+82 p pay all
+89 p pay ask
+-100 p pay be
+-143 p pay control
+-226 p pay data
+78 p pay future
+68 p pay i
+-108 p pay must
+87 p pay new
+92 p pay none
+127 p pay pay
+-82 p pay policy
+69 p pay product
+197 p pay redirect
+107 p pay send
+107 p pay store
+196 p pay to
+96 p pay user
+-104 p pay when
+68 p pay you
+144 p persona agent
+-68 p persona colon
+-64 p persona data
+69 p persona must
+-83 p persona none
+-64 p persona quote
+92 p persona reveal
+87 p persona say
+67 p persona this
+-93 p policy colon
+-223 p policy data
+90 p policy dest
+68 p policy drop
+-63 p policy must
+-106 p policy neg
+86 p policy obey
+-92 p policy redirect
+172 p policy reveal
+-137 p policy secretly
+-98 p policy void
+173 p policy you
+-69 p policy your
+241 p prior agree
+85 p prior always
+172 p prior approve
+114 p prior ask
+-77 p prior colon
+151 p prior control
+156 p prior drop
 88 p prior limit
--184 p prior must
-84 p prior neg
-91 p prior note
-81 p prior obey
--60 p prior policy
-95 p prior prior
-124 p prior prompt
--62 p prior quote
--72 p prior real
--148 p prior redirect
--133 p prior reply
-148 p prior reveal
-89 p prior rule
--158 p prior run
--64 p prior secretly
--64 p prior send
--104 p prior skip
--187 p prior store
-63 p prior tell
-120 p prior to
-89 p prior tool
--120 p prior user
-201 p prior void
--92 p prior you
-182 p priv all
-104 p priv ask
-99 p priv control
-70 p priv data
-119 p priv future
-77 p priv neg
-71 p priv none
--116 p priv run
--86 p priv store
--173 p priv to
--100 p priv user
-63 p product all
-93 p product always
-79 p product be
-210 p product best
--160 p product data
-106 p product dest
--92 p product note
--79 p product policy
-66 p product recommend
--83 p product reply
--85 p product send
--72 p product store
--152 p product to
--131 p product you
--65 p product your
--62 p prompt control
--103 p prompt rule
-64 p quote agree
--119 p quote ask
--247 p quote be
--81 p quote colon
--152 p quote control
--129 p quote dest
-93 p quote i
--111 p quote limit
--105 p quote note
--69 p quote prior
-60 p quote real
-266 p quote reply
--240 p quote reveal
--86 p quote rule
--72 p quote run
--63 p quote secret
--68 p quote secretly
--192 p quote store
-72 p quote task
--83 p quote tell
--272 p quote this
--69 p quote user
-70 p quote you
--60 p quote your
-71 p real ask
-65 p real must
-86 p real note
--74 p real obey
--69 p real run
-177 p real task
-81 p real you
-350 p recommend all
-100 p recommend always
-78 p recommend ask
--113 p recommend authority
--67 p recommend be
-241 p recommend best
-248 p recommend dest
--69 p recommend neg
--74 p recommend out
--74 p recommend policy
-445 p recommend product
--84 p recommend redirect
-94 p recommend rule
--75 p recommend run
--110 p recommend secret
--72 p recommend send
-136 p recommend this
-153 p recommend to
-66 p recommend tool
-62 p recommend user
-74 p recommend when
--191 p recommend you
--112 p recommend your
-109 p redirect all
-125 p redirect ask
--83 p redirect colon
+-172 p prior must
+67 p prior neg
+84 p prior none
+85 p prior note
+182 p prior obey
+130 p prior prior
+123 p prior prompt
+-81 p prior quote
+-104 p prior redirect
+-173 p prior reply
+178 p prior reveal
+122 p prior rule
+-101 p prior run
+63 p prior secret
+-95 p prior secretly
+-191 p prior skip
+-109 p prior store
+-64 p prior task
+97 p prior tell
+80 p prior to
+84 p prior tool
+-151 p prior user
+145 p prior void
+-105 p prior you
+175 p priv all
+130 p priv ask
+92 p priv control
+90 p priv future
+85 p priv neg
+-84 p priv to
+-66 p product agree
+70 p product all
+119 p product always
+-83 p product authority
+232 p product best
+-69 p product colon
+-216 p product data
+91 p product dest
+-78 p product must
+-84 p product note
+74 p product product
+76 p product recommend
+-97 p product reply
+-132 p product rule
+-64 p product run
+-111 p product send
+-104 p product store
+-72 p product task
+-165 p product to
+73 p product when
+-139 p product you
+-98 p product your
+-77 p prompt be
+-73 p prompt new
+-83 p prompt redirect
+-89 p prompt rule
+-324 p quote be
+-124 p quote dest
+95 p quote i
+-67 p quote include
+-86 p quote limit
+-182 p quote note
+-131 p quote prior
+176 p quote quote
+67 p quote recommend
+260 p quote reply
+-172 p quote reveal
+-137 p quote rule
+-122 p quote send
+-169 p quote store
+-112 p quote tell
+-265 p quote this
+76 p quote to
+92 p real note
+-117 p real pay
+-70 p real run
+-127 p real send
+171 p real task
+85 p real you
+306 p recommend all
+153 p recommend always
+136 p recommend ask
+-64 p recommend authority
+-87 p recommend be
+200 p recommend best
+-76 p recommend colon
+-68 p recommend data
+216 p recommend dest
+-68 p recommend none
+-70 p recommend policy
+383 p recommend product
+-90 p recommend prompt
+-88 p recommend redirect
+86 p recommend rule
+-114 p recommend run
+-148 p recommend secret
+-120 p recommend send
+107 p recommend this
+95 p recommend to
+80 p recommend tool
+144 p recommend when
+-217 p recommend you
+-102 p recommend your
+182 p redirect all
+134 p redirect ask
+68 p redirect be
+-79 p redirect colon
 158 p redirect data
-67 p redirect out
-164 p redirect redirect
-72 p redirect reply
-87 p redirect reveal
--115 p redirect store
--77 p redirect this
-116 p redirect user
--132 p redirect you
--97 p redirect your
-145 p regard none
-62 p remember best
-236 p remember colon
-98 p remember control
--180 p remember future
--62 p remember must
--66 p remember quote
--95 p remember run
--108 p remember send
-220 p remember this
--169 p remember to
--78 p remember you
-155 p reply all
-164 p reply always
-135 p reply be
--98 p reply control
-160 p reply data
--64 p reply future
-62 p reply limit
-240 p reply quote
-102 p reply redirect
-71 p reply reply
--66 p reply safety
-106 p reply say
-81 p reply store
-147 p reply this
--125 p reply when
--67 p reply your
-98 p reveal agent
--107 p reveal all
--62 p reveal always
--108 p reveal ask
--75 p reveal authority
-67 p reveal be
-144 p reveal dest
--97 p reveal memory
--140 p reveal none
-101 p reveal out
--77 p reveal pay
+69 p redirect future
+82 p redirect out
+219 p redirect redirect
+85 p redirect reply
+-99 p redirect store
+-74 p redirect this
+-84 p redirect to
+151 p redirect user
+-117 p redirect you
+-94 p redirect your
+147 p regard none
+125 p remember be
+84 p remember best
+239 p remember colon
+88 p remember control
+88 p remember data
+-151 p remember future
+-80 p remember prior
+-82 p remember run
+-114 p remember send
+205 p remember this
+-189 p remember to
+78 p remember when
+121 p reply all
+93 p reply always
+147 p reply be
+-148 p reply control
+130 p reply data
+74 p reply include
+-133 p reply must
+90 p reply prompt
+323 p reply quote
+63 p reply recommend
+98 p reply redirect
+-104 p reply reveal
+-65 p reply safety
+101 p reply say
+151 p reply store
+160 p reply this
+-137 p reply when
+-66 p reply your
+86 p reveal agent
+-70 p reveal all
+-91 p reveal always
+-67 p reveal approve
+-118 p reveal ask
+99 p reveal dest
+78 p reveal i
+-119 p reveal include
+-72 p reveal memory
+-65 p reveal must
+-106 p reveal new
+-157 p reveal none
+-130 p reveal note
+102 p reveal out
+-84 p reveal pay
 70 p reveal prior
-125 p reveal product
-349 p reveal prompt
-76 p reveal quote
--64 p reveal redirect
-159 p reveal rule
--73 p reveal run
-175 p reveal secret
--89 p reveal this
-112 p reveal void
-70 p reveal you
-91 p rule approve
--113 p rule be
--169 p rule data
--153 p rule neg
-94 p rule obey
-211 p rule prior
--165 p rule quote
-88 p rule reveal
-63 p rule this
--73 p rule void
-79 p run all
--111 p run always
-126 p run approve
--287 p run be
-110 p run colon
-61 p run drop
-91 p run include
--81 p run limit
--90 p run must
-140 p run neg
-223 p run none
-101 p run note
-119 p run pay
-94 p run priv
-65 p run product
-96 p run quote
--78 p run redirect
-97 p run rule
+143 p reveal product
+342 p reveal prompt
+99 p reveal rule
+-63 p reveal run
+229 p reveal secret
+76 p reveal to
+115 p reveal void
+104 p reveal you
+92 p rule approve
+-130 p rule be
+-71 p rule control
+-141 p rule data
+89 p rule drop
+-64 p rule limit
+-66 p rule meta
+-234 p rule neg
+106 p rule obey
+187 p rule prior
+89 p rule prompt
+-183 p rule quote
+-91 p rule recommend
+68 p rule reveal
+-65 p rule run
+-63 p rule secret
+96 p rule this
+150 p run all
+-80 p run always
+113 p run approve
+-254 p run be
+-66 p run colon
+67 p run drop
+-101 p run future
+97 p run include
+-63 p run limit
+-117 p run must
+137 p run neg
+213 p run none
+88 p run note
+125 p run pay
+85 p run priv
+248 p run quote
+-71 p run redirect
+68 p run rule
 151 p run run
-122 p run say
-147 p run secret
-124 p run secretly
-223 p run send
-124 p run skip
-77 p run store
--75 p run task
-81 p run tell
-202 p run this
--81 p run to
-197 p run tool
-100 p run urgent
--79 p run when
--64 p run your
-108 p safety be
-74 p safety policy
-147 p safety void
-305 p say all
-112 p say always
--173 p say ask
-124 p say be
-66 p say best
--66 p say colon
-62 p say dest
--65 p say drop
-104 p say future
-84 p say limit
-65 p say memory
--111 p say neg
-72 p say none
-69 p say note
+179 p run say
+206 p run secret
+113 p run secretly
+268 p run send
+128 p run skip
+-122 p run task
+99 p run tell
+198 p run this
+150 p run tool
+115 p run urgent
+-126 p run user
+-67 p run you
+102 p safety be
+-66 p safety neg
+104 p safety policy
+83 p safety skip
+69 p safety store
+158 p safety void
+290 p say all
+-72 p say approve
+-138 p say ask
+63 p say authority
+121 p say be
+64 p say best
+95 p say future
+77 p say limit
+-129 p say neg
+125 p say none
 106 p say prompt
-180 p say quote
+141 p say quote
 -115 p say reveal
--123 p say run
-74 p say secret
--165 p say send
--118 p say store
-168 p say this
-124 p say to
--71 p say tool
--86 p say user
-85 p say void
--122 p say when
-186 p secret all
-93 p secret ask
--178 p secret be
--82 p secret colon
--83 p secret control
-150 p secret data
-92 p secret dest
-140 p secret future
-61 p secret include
--183 p secret must
+-146 p say run
+91 p say secret
+-185 p say send
+-191 p say store
+189 p say this
+164 p say to
+-88 p say user
+-85 p say when
+111 p secret all
+-159 p secret be
+-157 p secret colon
+151 p secret data
+103 p secret dest
+143 p secret future
+85 p secret i
+72 p secret include
+-135 p secret must
 78 p secret new
--85 p secret none
-97 p secret note
-145 p secret out
--73 p secret quote
-62 p secret redirect
--104 p secret secret
-552 p secret send
-250 p secret to
-147 p secret when
-75 p secret you
--67 p secret your
-175 p secretly data
--79 p secretly drop
-101 p secretly policy
--74 p secretly redirect
-143 p secretly run
-180 p secretly send
--131 p secretly skip
-152 p secretly store
--69 p secretly void
--86 p send agent
-63 p send all
--101 p send approve
--117 p send be
--202 p send colon
-117 p send control
-106 p send data
-132 p send future
-163 p send i
--84 p send include
--75 p send memory
--73 p send must
-99 p send new
--74 p send note
--69 p send obey
-282 p send out
+-78 p secret none
+141 p secret out
+63 p secret redirect
+-79 p secret rule
+-101 p secret run
+-93 p secret secret
+591 p secret send
+236 p secret to
+152 p secret when
+-84 p secret your
+193 p secretly data
+-78 p secretly drop
+117 p secretly policy
+-118 p secretly redirect
+123 p secretly run
+233 p secretly send
+-130 p secretly skip
+111 p secretly store
+-124 p send agent
+-145 p send approve
+-95 p send ask
+-67 p send authority
+-181 p send be
+-147 p send colon
+134 p send control
+74 p send data
+110 p send dest
+120 p send future
+281 p send i
+-80 p send include
+-83 p send memory
+-112 p send must
+-74 p send neg
+83 p send new
+279 p send out
 157 p send pay
--60 p send priv
-65 p send product
--174 p send prompt
--81 p send quote
--87 p send redirect
-209 p send secret
-73 p send secretly
-222 p send send
--164 p send tell
-267 p send this
-270 p send to
-74 p send tool
-107 p send user
--102 p send you
--312 p send your
--114 p skip all
-70 p skip always
-67 p skip authority
-273 p skip control
-98 p skip limit
-81 p skip neg
--123 p skip none
-107 p skip note
-84 p skip obey
--71 p skip out
--107 p skip prior
-77 p skip recommend
-87 p skip safety
-100 p skip say
--116 p skip secret
--122 p skip send
--130 p skip skip
--99 p skip store
-64 p skip task
-99 p skip tell
--84 p skip to
--67 p skip tool
-228 p skip user
-94 p skip you
-82 p skip your
-95 p store all
--112 p store always
-99 p store approve
--108 p store be
-254 p store control
--71 p store dest
-60 p store future
-104 p store i
-141 p store include
-65 p store limit
-88 p store memory
--90 p store must
-67 p store none
--81 p store obey
-66 p store out
-253 p store pay
-63 p store policy
-83 p store product
-112 p store quote
--66 p store real
--86 p store recommend
--82 p store redirect
--66 p store skip
--77 p store store
-115 p store task
--75 p store tell
-260 p store this
-185 p store to
-78 p store tool
-119 p store user
--72 p store when
--129 p store you
--102 p store your
--63 p task agent
-60 p task all
-144 p task ask
-262 p task authority
-131 p task be
-111 p task colon
--113 p task control
--173 p task must
--114 p task neg
-86 p task prior
-145 p task secret
-63 p task send
-108 p task this
--69 p tell agent
-111 p tell all
-86 p tell authority
-138 p tell be
-71 p tell best
--79 p tell colon
--230 p tell data
--99 p tell memory
--89 p tell quote
-104 p tell recommend
--66 p tell skip
-147 p tell this
-68 p tell to
-218 p tell user
-175 p this agree
-86 p this all
-138 p this always
--65 p this approve
--103 p this ask
-91 p this authority
-84 p this be
-70 p this best
-121 p this colon
-78 p this control
-106 p this data
--84 p this dest
-195 p this drop
--63 p this i
--63 p this include
-173 p this memory
--64 p this meta
-87 p this neg
-99 p this none
-158 p this note
--257 p this obey
-124 p this pay
--163 p this quote
-180 p this redirect
-97 p this regard
-82 p this reply
--76 p this reveal
--73 p this rule
-190 p this run
--121 p this say
--104 p this skip
--438 p this store
-178 p this this
--81 p this to
--107 p this urgent
-316 p this user
-217 p this when
--231 p this you
-156 p to agent
--65 p to agree
-77 p to all
--89 p to always
-87 p to ask
-172 p to authority
+160 p send product
+-190 p send prompt
+-96 p send quote
+-67 p send redirect
+-84 p send reply
+183 p send secret
+92 p send secretly
+206 p send send
+-131 p send tell
+304 p send this
+218 p send to
+92 p send user
+-120 p send when
+-118 p send you
+-272 p send your
+-98 p skip all
+98 p skip always
+73 p skip authority
+-124 p skip colon
+339 p skip control
+-77 p skip data
+-85 p skip dest
+81 p skip limit
+127 p skip neg
+-146 p skip none
+163 p skip note
+67 p skip obey
+-153 p skip prior
+-73 p skip product
+-70 p skip quote
+66 p skip recommend
+76 p skip safety
+84 p skip say
+-134 p skip secret
+-148 p skip send
+-123 p skip skip
+-136 p skip store
+108 p skip tell
+-165 p skip to
+108 p skip urgent
+285 p skip user
+105 p skip you
+65 p skip your
+94 p store all
+112 p store approve
+-69 p store be
+232 p store control
+129 p store i
+77 p store include
+86 p store memory
+-124 p store must
+107 p store none
+-74 p store obey
+247 p store pay
+74 p store priv
+94 p store quote
+-75 p store real
+-86 p store redirect
+-72 p store skip
+137 p store task
+283 p store this
+155 p store to
+80 p store tool
+101 p store user
+-138 p store you
+-91 p store your
+63 p task all
+100 p task ask
+249 p task authority
+95 p task be
+178 p task colon
+-84 p task control
+-198 p task must
+63 p task none
+79 p task obey
+87 p task prior
+93 p task run
+75 p task say
+71 p task secret
+99 p task send
+91 p task this
+97 p task to
+-63 p task when
+87 p tell all
+78 p tell authority
+109 p tell be
+-70 p tell colon
+-104 p tell data
+-72 p tell memory
+-79 p tell prompt
+106 p tell recommend
+-66 p tell rule
+-78 p tell say
+-89 p tell secret
+-71 p tell skip
+-70 p tell store
+251 p tell this
+121 p tell user
+63 p tell void
+191 p this agree
+87 p this all
+131 p this always
+-129 p this ask
+94 p this authority
+112 p this be
+78 p this best
+105 p this control
+73 p this data
+-66 p this dest
+147 p this drop
+-103 p this include
+166 p this memory
+-86 p this must
+68 p this neg
+127 p this none
+183 p this note
+-215 p this obey
+100 p this pay
+90 p this policy
+-143 p this quote
+162 p this redirect
+85 p this regard
+155 p this run
+-130 p this say
+-65 p this secret
+-138 p this skip
+-451 p this store
+63 p this task
+140 p this this
+-142 p this to
+-101 p this urgent
+232 p this user
+-66 p this void
+178 p this when
+-208 p this you
+141 p to agent
+-71 p to agree
+91 p to all
+-67 p to always
+155 p to authority
 95 p to be
--87 p to colon
+-116 p to colon
 -153 p to control
-193 p to dest
-77 p to future
-78 p to i
--70 p to memory
-65 p to new
--141 p to note
-119 p to obey
-117 p to out
-91 p to persona
--80 p to policy
-136 p to prior
-137 p to product
--130 p to prompt
--72 p to real
--76 p to redirect
--71 p to reply
-117 p to reveal
-142 p to secretly
--87 p to send
--243 p to store
--73 p to task
-60 p to tell
-105 p to this
-253 p to void
-191 p to when
-163 p tool all
-85 p tool approve
--110 p tool ask
-160 p tool be
-60 p tool best
--70 p tool control
-70 p tool dest
-254 p tool must
-96 p tool note
--154 p tool policy
-164 p tool quote
--74 p tool recommend
--71 p tool reply
--118 p tool reveal
-252 p tool run
--143 p tool say
-90 p tool secret
-146 p tool skip
-131 p tool store
--71 p tool this
--64 p tool to
--139 p tool when
--177 p tool you
-82 p urgent agent
--134 p urgent colon
-77 p urgent control
-67 p urgent obey
-60 p urgent prior
--130 p urgent quote
-98 p urgent run
-66 p urgent say
--106 p urgent store
--108 p urgent this
--60 p urgent to
--76 p user agent
-66 p user all
-141 p user ask
-281 p user colon
-128 p user data
-195 p user dest
-122 p user future
--64 p user limit
--243 p user must
--126 p user neg
-115 p user none
-122 p user note
--121 p user obey
--155 p user pay
--86 p user policy
--133 p user product
-74 p user redirect
--158 p user reply
--64 p user rule
--87 p user run
--73 p user say
--90 p user secret
--145 p user store
-137 p user tell
-381 p user this
-280 p user to
--138 p user user
-211 p user you
-68 p void control
--67 p void i
-79 p void note
-76 p void obey
--142 p void say
-137 p void this
--67 p when all
-135 p when always
-312 p when ask
--82 p when authority
-337 p when be
-92 p when control
-117 p when dest
--83 p when drop
--101 p when i
--169 p when must
--206 p when neg
--106 p when note
--127 p when obey
--142 p when out
--177 p when policy
--157 p when product
--116 p when recommend
--65 p when redirect
--145 p when reveal
--113 p when rule
-92 p when run
--98 p when say
--87 p when store
--168 p when task
--115 p when this
--275 p when to
--198 p when user
--76 p when when
-85 p you agree
--130 p you all
-90 p you approve
--101 p you ask
--69 p you control
--146 p you data
-137 p you drop
--169 p you future
-91 p you include
-100 p you limit
-88 p you memory
-145 p you new
-102 p you none
-213 p you obey
--62 p you out
-64 p you pay
-121 p you persona
-269 p you policy
-463 p you prior
--116 p you product
-204 p you prompt
-159 p you real
--175 p you recommend
-203 p you reply
-109 p you reveal
-320 p you rule
-153 p you run
-60 p you safety
-113 p you say
--153 p you secret
-121 p you skip
--80 p you store
-90 p you task
-108 p you tell
-72 p you this
-98 p you to
--211 p you tool
--188 p you user
-327 p you void
--74 p you when
-78 p your always
--85 p your colon
--98 p your control
-152 p your data
--232 p your dest
-66 p your drop
-125 p your include
-239 p your memory
--80 p your neg
-163 p your new
-174 p your note
-349 p your policy
--60 p your product
-211 p your prompt
-159 p your real
--86 p your recommend
-178 p your reply
-261 p your rule
--100 p your run
-211 p your say
--200 p your secret
-112 p your send
-228 p your task
--262 p your to
-187 p your void
--60 p your when
--82 w abl
--82 w abl to
--85 w about
--78 w about competitor
--60 w about delivery
--115 w about history
--74 w about refund
-144 w about the
+162 p to dest
+125 p to future
+84 p to i
+110 p to new
+-118 p to note
+77 p to obey
+101 p to out
+126 p to persona
+-102 p to policy
+128 p to prior
+164 p to product
+-112 p to prompt
+-70 p to real
+165 p to reveal
+-79 p to rule
+135 p to secretly
+-154 p to send
+85 p to skip
+-237 p to store
+-76 p to task
+117 p to tell
+168 p to this
+65 p to tool
+136 p to urgent
+123 p to user
+255 p to void
+70 p to when
+151 p tool all
+118 p tool approve
+128 p tool be
+65 p tool dest
+237 p tool must
+131 p tool note
+-155 p tool policy
+154 p tool quote
+-103 p tool recommend
+-129 p tool reveal
+223 p tool run
+-139 p tool say
+75 p tool secret
+162 p tool skip
+152 p tool store
+-72 p tool this
+-123 p tool when
+-186 p tool you
+99 p urgent agent
+-75 p urgent colon
+-82 p urgent neg
+71 p urgent prior
+78 p urgent run
+-98 p urgent this
+-66 p urgent to
+-99 p user agent
+74 p user approve
+110 p user ask
+-74 p user best
+205 p user colon
+130 p user data
+194 p user dest
+145 p user future
+-69 p user limit
+-190 p user must
+-131 p user neg
+128 p user none
+-133 p user obey
+-111 p user pay
+-152 p user policy
+-66 p user prior
+-124 p user product
+-148 p user reply
+-135 p user rule
+-118 p user run
+-82 p user say
+-102 p user store
+114 p user tell
+386 p user this
+243 p user to
+-208 p user user
+72 p user void
+271 p user you
+-68 p void colon
+86 p void must
+-63 p void redirect
+82 p void this
+-75 p void to
+-69 p when always
+281 p when ask
+-131 p when authority
+295 p when be
+115 p when dest
+-68 p when drop
+-150 p when i
+-232 p when must
+-155 p when neg
+-93 p when note
+-92 p when obey
+-102 p when out
+113 p when pay
+-154 p when policy
+-137 p when product
+-144 p when recommend
+-111 p when reveal
+-190 p when rule
+122 p when run
+-79 p when say
+-104 p when secret
+76 p when send
+-114 p when store
+-158 p when task
+-75 p when tell
+-85 p when this
+-278 p when to
+85 p when tool
+-143 p when user
+-80 p when when
+108 p you agree
+-147 p you all
+83 p you approve
+-167 p you ask
+-71 p you best
+-97 p you data
+166 p you drop
+-172 p you future
+87 p you memory
+112 p you neg
+147 p you new
+86 p you none
+222 p you obey
+63 p you pay
+124 p you persona
+284 p you policy
+437 p you prior
+-119 p you product
+184 p you prompt
+156 p you real
+-142 p you recommend
+158 p you reply
+103 p you reveal
+325 p you rule
+179 p you run
+81 p you say
+-158 p you secret
+108 p you send
+70 p you skip
+-140 p you store
+104 p you task
+111 p you tell
+-86 p you tool
+-203 p you user
+337 p you void
+69 p you you
+72 p your authority
+-94 p your be
+-82 p your control
+141 p your data
+-173 p your dest
+80 p your drop
+123 p your include
+224 p your memory
+-74 p your must
+168 p your new
+184 p your note
+344 p your policy
+173 p your prompt
+156 p your real
+-92 p your recommend
+165 p your reply
+269 p your rule
+-126 p your run
+204 p your say
+-225 p your secret
+92 p your send
+217 p your task
+-245 p your to
+193 p your void
+-87 w abl
+-87 w abl to
+-103 w about
+-73 w about disk
+-112 w about history
+121 w about the
 64 w about thi
--253 w abov
--105 w abov any
--104 w accept
--69 w acceptanc
-92 w acces
-345 w account
--108 w account and
-84 w account in
--75 w account need
--65 w act out
-88 w act_a if
--68 w act_on
--99 w action
-188 w activat
--254 w add
--77 w add back
-67 w add to
--158 w addres the
--82 w adher
--82 w adher to
-114 w admin
--67 w admin is
--62 w admin panel
--199 w admin_rol
--123 w admin_rol to
-92 w administrator
--159 w after
--89 w again
-116 w again with
-137 w agent
--71 w agent for
--181 w agent has
--78 w agent may
--98 w agent must
-71 w ago
-114 w agre
--75 w agre that
-85 w ai
--85 w ai assistant
--61 w alert to
-70 w alignment
--67 w alignment with
-111 w all
-134 w all answer
--95 w all cop
-80 w all data
--102 w all deploy
--69 w all deprecation
--77 w all export
--90 w all exporter
-102 w all fil
--68 w all formatt
-165 w all is
--199 w all item
--63 w all link
-70 w all log
--81 w all nam
--75 w all open
--61 w all optional
-62 w all payment
--66 w all project
--69 w all test
--148 w all work
--88 w all_right
--120 w all_right on
--105 w all_session
--105 w allow
--60 w allow no_other
--136 w allow you
--132 w alon
-74 w along
-143 w already
-203 w also
-89 w alternativ
--122 w alternatively
--89 w alway cit
--80 w alway link
--63 w am the
-157 w amount
--137 w an
-87 w an administrator
--63 w an ai
--107 w an elevat
--83 w analysi
--61 w and agre
--134 w and all
--65 w and allow
--67 w and alway
--80 w and appl
+-276 w abov
+-80 w abov any
+-155 w accept
+83 w acces
+421 w account
+-81 w account and
+-71 w account becom
+93 w account in
+-67 w act out
+-97 w act_as
+104 w act_as if
+-84 w action
+186 w activat
+-77 w actor
+-268 w add
+76 w add to
+98 w addres
+-79 w addres the
+-113 w adher
+-113 w adher to
+115 w admin
+-156 w admin_role
+-63 w adopt
+-127 w after
+-79 w again
+112 w again with
+138 w agent
+-146 w agent has
+-80 w agent may
+76 w ago
+107 w agre
+-108 w agre that
+75 w ai
+-116 w ai assistant
+-82 w alert to
+111 w alignment
+78 w all
+123 w all answer
+-87 w all cop
+92 w all data
+-95 w all deploy
+-71 w all export
+-98 w all exporter
+114 w all fil
+-64 w all formatt
+150 w all is
+-140 w all item
+65 w all log
+-68 w all music
+-80 w all open
+81 w all other
+-86 w all owner
+81 w all payment
+-67 w all port
+-68 w all project
+-173 w all work
+-131 w all_rights
+-161 w all_rights on
+-121 w allow
+-81 w allow the
+-99 w allow to
+-116 w allow you
+-155 w alon
+159 w already
+175 w also
+-69 w alway
+-87 w alway cit
+-66 w alway includ
+-84 w alway mention
+165 w amount
+-129 w an
+-64 w an accept
+-75 w an agent
+-87 w an elevat
+-70 w an error
+64 w an outsid
+-100 w analysi
+-68 w and agre
+-83 w and all
+-112 w and allow
+-78 w and appl
 -88 w and are
--152 w and ask
--67 w and brief
-92 w and carry
--66 w and check
-140 w and claim
-139 w and clear
--63 w and creat
-63 w and delet
+-114 w and ask
+88 w and carry
+-107 w and check
+143 w and claim
+129 w and clear
+-85 w and creat
 170 w and do
-354 w and do_not
-160 w and execut
-71 w and follow
--81 w and format
-79 w and forward
-111 w and go
-124 w and hid
--146 w and is
--81 w and its
-66 w and just
--105 w and keep
-62 w and leav
-95 w and let
--89 w and lin
--68 w and link
--68 w and log
-142 w and mail
-74 w and no
--61 w and nobody
--150 w and not
-152 w and obey
--101 w and only
-108 w and pas
-124 w and post
--86 w and propos
-80 w and replac
-137 w and report
--151 w and return
-370 w and run
-312 w and say
-148 w and send
--86 w and server
-124 w and show
--75 w and structur
--227 w and the
--74 w and tim
--104 w and what
--67 w another
--76 w answer
--76 w answer alway
-61 w answer and
--91 w answer briefly
--141 w answer in
--77 w answer the
-223 w answer with
-92 w anterior
--100 w antworten
-281 w any
--85 w any fil
-62 w any filter
--63 w any kind
-78 w any mor
--148 w any person
--99 w any question
--70 w any real
--65 w any skill
--97 w any_other
--95 w any_other suggestion
-380 w anyon
-69 w anyon ask
--92 w anyon outsid
--62 w anyth
-92 w anyth but
-123 w anyth els
--72 w anyth in
--70 w anyth public
--195 w api
--60 w api by_default
-85 w app
--191 w appl
+371 w and do_not
+178 w and execut
+87 w and follow
+80 w and forward
+115 w and go
+115 w and hid
+-126 w and is
+-72 w and its
+63 w and just
+-95 w and keep
+89 w and let
+-103 w and lin
+144 w and mail
+67 w and no
+-66 w and nobody
+-175 w and not
+162 w and obey
+-80 w and offer
+117 w and pas
+94 w and post
+-96 w and print
+84 w and replac
+129 w and report
+-128 w and return
+347 w and run
+281 w and say
+142 w and send
+-79 w and server
+127 w and show
+-74 w and sign
+-66 w and tell
+-172 w and the
+-91 w and what
+-87 w and you
+72 w another format
+-66 w another proces
+-119 w answer alway
+-101 w answer briefly
+-142 w answer in
+-82 w answer the
+231 w answer with
+-65 w answer within
+97 w anterior
+-72 w antworten
+320 w any
+-82 w any fil
+73 w any mor
+-73 w any of
+-96 w any person
+-100 w any question
+-96 w any_other
+-100 w any_other suggestion
+-73 w any_time
+394 w anyon
+71 w anyon ask
+-91 w anyon outsid
+105 w anyth but
+116 w anyth els
+-71 w anyth in
+-202 w api
+-71 w api by_default
+-203 w appl
 -78 w appl them
--70 w application
--129 w apply
--69 w apply add
--165 w apply to
--60 w approach
-140 w approv
--100 w approv the
-161 w approval
-68 w approval for
--66 w approval from
-203 w approval is
--64 w april
--63 w architectur
--103 w archiv
--274 w are
--66 w are condition
--60 w are flagg
-92 w are held
-90 w are non
--66 w are pend
--110 w are review
--60 w are skipp
--112 w are the
--73 w are used
-62 w are your
--181 w articl
--66 w articl abov
-221 w as
-68 w as befor
+-104 w apply
+-175 w apply to
+123 w approv
+-78 w approv by
+-140 w approv the
+108 w approval
+74 w approval for
+192 w approval is
+-108 w architectur
+-112 w archiv
+-221 w are
+-74 w are block
+-86 w are check
+-68 w are flagg
+95 w are held
+87 w are non
+-68 w are open
+-66 w are review
+-65 w are used
+78 w are your
+-114 w articl
+232 w as
+70 w as befor
 -78 w as configuration
--220 w as data
-128 w as if
--78 w as in
--158 w as it
--124 w as json
-162 w as the
-65 w as well
--89 w ascii
--60 w ask
-72 w ask about
--143 w ask befor
--70 w ask lead
--201 w ask question
--76 w ask should
--204 w ask the
--88 w ask to
-92 w ask you
--90 w assistant for
-63 w assistant is
--242 w at
-89 w at every
--60 w at rest
-61 w at start
-67 w at_the_top
--77 w attach
-76 w attach the
-62 w attacker
--68 w attention
--77 w attention to
--104 w audit
--68 w auditor
--73 w auth
-78 w author is
--81 w authoris staff
-149 w automatic
--97 w automatically on
--149 w avoid
-186 w away
--196 w back
-145 w backdoor
-67 w backward
--65 w bank
--207 w bas
--63 w batch
--82 w be abl
--145 w be avoid
--63 w be fair
-142 w be ignor
--79 w be includ
--87 w be read
--80 w be steer
--94 w be transferr
--82 w be undon
--119 w becom
--60 w becom admin
--486 w befor
-88 w befor anyth
--100 w befor it
--76 w befor runn
--156 w befor the
--350 w befor you
-186 w begin
--119 w behave_lik
--87 w behaviour
--87 w behaviour of
--70 w behind
--103 w being
-221 w below
+-226 w as data
+123 w as if
+-94 w as in
+-129 w as it
+-98 w as json
+159 w as the
+-76 w ascii
+106 w ask about
+-110 w ask befor
+-120 w ask for
+-148 w ask question
+-111 w ask should
+-209 w ask the
+93 w ask you
+-65 w assert
+-126 w assistant for
+91 w assistant is
+-314 w at
+-73 w at any_time
+88 w at every
+70 w at_the_top
+-68 w attach
+63 w attach the
+-65 w attempt
+-70 w attention
+-83 w attention to
+-74 w auditor
+91 w author is
+-101 w authoris
+-102 w authoris staff
+-86 w authoris the
+138 w automatic
+-109 w automatically on
+-165 w avoid
+204 w away
+-70 w aws
+-156 w back
+157 w backdoor
+-167 w backup
+-63 w bad
+-63 w bad actor
+-85 w bank
+-162 w bas
+-64 w bas you
+-81 w batch
+66 w be
+-87 w be abl
+-132 w be avoid
+150 w be ignor
+-69 w be includ
+-66 w be misl
+-76 w be sent
+64 w be told
+-101 w be transferr
+-69 w becaus it
+-128 w becom
+-71 w becom the
+72 w been
+-563 w befor
+96 w befor anyth
+-98 w befor it
+-63 w befor shar
+-111 w befor the
+-381 w befor you
+191 w begin
+-86 w behaviour
+-86 w behaviour of
+-112 w being
+165 w below
+91 w below as
 -64 w below dir
--69 w below the
--82 w best fit
--66 w best way
--74 w between client
-65 w between thi
-84 w blank
-63 w blob
--125 w blog
--95 w blog post
-178 w blu
--126 w bos
+-79 w below the
+-91 w best fit
+105 w better
+-89 w between
+-72 w between client
+63 w blank
+-78 w blank lin
+64 w blob
+-99 w blog
+145 w blu
+-69 w blu one
+-150 w bos
 -73 w bos you'r
-213 w bot
--150 w bot to
--108 w both
-61 w bound by
--194 w branch
--66 w brand is
--85 w break
--91 w briefly
--134 w bug
--333 w build
--95 w build to
--67 w but
--62 w but tim
--62 w but your
-108 w buy
--73 w by financ
--125 w by hand
-62 w by its
--105 w by one
--154 w by step
--83 w by the
-111 w by thi
--200 w by_default
--75 w bypas payment
--290 w byt
--77 w cach
--305 w call
--127 w call me
-212 w call the
+168 w bot
+-194 w bot to
+-126 w both
+-162 w branch
+-106 w brand is
+-65 w break
+-94 w brew
+-101 w briefly
+-72 w bucket
+-184 w bug
+-360 w build
+-116 w but
+-67 w but your
+92 w buy
+-100 w by hand
+69 w by its
+-108 w by mail
+-90 w by one
+-107 w by step
+110 w by thi
+-219 w by_default
+-68 w bypas payment
+-251 w byt
+-64 w cach
+69 w cach the
+-327 w call
+-148 w call me
+199 w call the
 -76 w call thi
-82 w callback
--161 w caller
--297 w can
-150 w can be
--95 w can follow
--60 w can overrid
--186 w can use
--102 w can verify
--62 w can you
--82 w can't
--82 w can't be
--134 w candidat
--98 w cannot
--69 w captain
--102 w car
--129 w carr
-139 w carry
-67 w cas
-73 w cas of
--64 w catch
--133 w ceil
--80 w ceil is
--222 w chang
--60 w chang and
-78 w chang from
-113 w chang the
--189 w character
--100 w chart
-177 w chat
--93 w check
--125 w check if
--68 w check let
+85 w callback
+-178 w caller
+-334 w can
+111 w can be
+-68 w can disabl
+-79 w can follow
+-63 w can mak
+-171 w can use
+-145 w can verify
+-107 w candidat
+-75 w cannot
+-105 w car
+-115 w carr
+161 w carry
+74 w cas
+109 w cas of
+-67 w cas overrul
+-125 w ceil
+-226 w chang
+126 w chang the
+-148 w character
+-121 w chart
+180 w chat
+-80 w check
+-95 w check if
+75 w check in
+81 w check is
 -98 w check that
--164 w check the
--97 w checklist
--91 w choos
--121 w cit the
-196 w claim
-61 w claim that
--135 w clas
--100 w clean cod
-156 w clear
-107 w clear the
--60 w clerk
--80 w cli
--255 w client
--99 w client is
--90 w client now
--74 w client you
--203 w clos
--82 w cluster
--272 w cod
--121 w cod agent
--101 w cod bas
--89 w cod is
+-218 w check the
+-99 w checklist
+-67 w choos
+-74 w ci
+-101 w cit
+-117 w cit the
+185 w claim
+69 w claim that
+-108 w clas
+162 w clear
+86 w clear the
+-113 w cli
+-327 w client
+-95 w client is
+-105 w client now
+-72 w client you
+-147 w clos
+-72 w cluster
+-326 w cod
+-75 w cod agent
+69 w cod and
+-78 w cod bas
 101 w cod password
-133 w cod to
--124 w collector
--135 w collector at
--141 w column
-140 w com
-94 w com befor
-148 w comes_up
-85 w command
-62 w command by
--156 w command from
--62 w command lin
--82 w command until
--110 w comment with
--60 w commit it
--302 w compar
-115 w competitor
--78 w competitor product
--81 w compiler
+-65 w cod silently
+123 w cod to
+-104 w collector
+-121 w collector at
+-77 w column
+91 w com
+97 w com befor
+139 w comes_up
+67 w command by
+-150 w command from
+-73 w command until
+72 w comment by
+-86 w comment with
+-240 w compar
+157 w competitor
+-74 w compiler
 149 w complianc
--132 w complianc approv
-322 w comply
--111 w component
--64 w comput
-164 w conceal
--147 w condition
--66 w condition of
--157 w config
--248 w confirm
--66 w confirm first
--101 w confirm the
--65 w confirm wire_transfer
-117 w confirmation
--85 w confirmation befor
--70 w confirmation should
--167 w connection
--99 w connection from
-88 w consider
-62 w constrain
--134 w contain the
-197 w content
-141 w content of
-136 w context
-89 w continu
-68 w continu the
--103 w contract
--60 w contract allow
--137 w contributor
--153 w convention
--67 w conventional
--67 w conventional commit
--65 w cop who
-126 w copy
-149 w copy the
--75 w copy your
--188 w cost
--120 w could
--88 w council
--97 w count
-70 w count as
-96 w count mor
-102 w creat
-76 w creat an
--65 w credential
--67 w critical
--117 w ctx
--135 w curl
--105 w current user
--90 w customer
-134 w customer_data
-69 w customer_data to
--158 w cut
--65 w cut off
--85 w daily
--88 w dark
--88 w dark mod
-71 w dash
--142 w dat
-111 w data is
+-124 w complianc approv
+291 w comply
+-100 w component
+-67 w comput
+161 w conceal
+-135 w condition
+-102 w config
+-92 w configur
+-219 w confirm
+-98 w confirm the
+172 w confirmation
+-169 w connection
+-95 w connection from
+63 w consider
+-67 w contain essential
+-133 w contain the
+196 w content
+143 w content of
+96 w context
+98 w continu
+89 w continu the
+-77 w contract
+-112 w contributor
+-82 w convention
+72 w conversation
+65 w copy
+-88 w copy all
+125 w copy the
+-180 w cost
+-75 w cost answer
+-141 w could
+-92 w count
+84 w count as
+95 w count mor
+-83 w court
+89 w creat an
+-123 w credential
+-86 w credential and
+-106 w ctx
+-96 w curl
+-67 w current user
+84 w customer and
+-79 w customer mention
+122 w customer_data
+64 w customer_data to
+-137 w cut
+-63 w cut off
+-85 w dark
+-84 w dark mod
+70 w dash
+-111 w dat
+130 w data is
 168 w data of
--110 w data you
--129 w databas
--135 w day
-139 w debug mod
--68 w debug output
-78 w decid
--75 w decision
--161 w default
--103 w default for
--94 w defenc
--174 w defin
-190 w delet
--60 w delivery
-102 w deny
--233 w deploy
--69 w deployment
--99 w deprecation
--99 w deprecation notic
+-109 w data you
+-168 w databas
+-129 w day
+136 w debug mod
+-88 w debug output
+80 w decid
+-93 w decision
+-234 w default
+-87 w defenc
+-122 w defin
+154 w delet
+-64 w delet below
+64 w delet the
+-91 w delivery
+103 w deny
+-67 w dependency
+-205 w deploy
+-76 w deprecation
+-76 w deprecation notic
 76 w des
--191 w describ
+-143 w describ
 -68 w description
--153 w design
-120 w destroy
--152 w detail
--87 w detail with
--75 w developer ask
--112 w dir
-151 w direct
--73 w directiv
--268 w directory
--101 w disabl
--75 w disabl tls
--64 w disabl upload
--160 w discard
--102 w discard the
--125 w discuss
-60 w disk fail
--65 w dist
-278 w do
--81 w do noth
-288 w do the
-182 w do what
--193 w do you
-139 w do_not ask
--68 w do_not execut
--81 w do_not hav
--83 w do_not know
--60 w do_not trust
--82 w do_not_ne
--82 w do_not_ne to
--79 w do_not_refus
--325 w doc
--86 w docker
--272 w document
--169 w doe
--92 w doe not
--118 w doing anyth
-78 w doing what
-86 w don
--93 w don't hav
--127 w don't_refus
-122 w door
-240 w down
--79 w drop tabl
-86 w drop the
--76 w e_mail
--348 w each
-117 w each other
--107 w each request
-63 w each_answer
-110 w each_reply
--130 w each_session
-219 w each_tim
-83 w earlier
-99 w earlier guidanc
-121 w earlier session
--71 w edit
--65 w editor
-107 w effect
--61 w effect at_onc
--107 w elevat terminal
--103 w els
--134 w els might
--114 w email
--64 w email reminder
--62 w email_address
-60 w emb
-93 w emit
--108 w empty
-141 w en
--144 w enabl
--62 w encod fill
-86 w encod the
--66 w end
-189 w end of
--77 w engin
--73 w ensur
-281 w entry
--110 w env
--61 w environment_variabl from
--278 w error
--116 w error to
-130 w etc
-61 w even
--126 w event
--66 w event and
--98 w ever have_to
--83 w every
+-188 w design
+113 w destroy
+-139 w detail
+-66 w detail with
+-122 w developer ask
+95 w developer mod
+-105 w dir
+120 w direct
+-67 w directiv
+-229 w directory
+-76 w directory that
+-160 w disabl
+-73 w disabl upload
+-149 w discard
+-71 w discard the
+-93 w discuss
+-73 w disk spac
+-86 w dislik
+-75 w disregard the
+-93 w dist
+264 w do
+-87 w do noth
+330 w do the
+-78 w do thi
+180 w do what
+-190 w do you
+161 w do_not ask
+-64 w do_not bypas
+-97 w do_not execut
+-94 w do_not know
+-65 w do_not mention
+-69 w do_not start
+-73 w do_not_need
+-73 w do_not_need to
+-87 w do_not_refuse
+-342 w doc
+-84 w docker
+-220 w document
+-178 w doe
+-101 w doe not
+-107 w doing anyth
+73 w don
+-99 w don't hav
+-115 w don't_refuse
+106 w door
+222 w down
+-80 w dr
+-65 w drop tabl
+-357 w each
+86 w each other
+-122 w each request
+120 w each_reply
+-143 w each_session
+215 w each_time
+71 w earlier
+91 w earlier guidanc
+126 w earlier session
+-145 w edit
+87 w educational
+87 w educational purpos
+88 w effect
+-70 w either
+-68 w el
+-87 w elevat terminal
+-106 w els
+-119 w els might
+-141 w email
+-80 w email reminder
+79 w emit
+-74 w employe record
+-131 w empty
+-67 w empty field
+116 w en
+-193 w enabl
+-99 w enabl admin
+81 w encod the
+237 w end of
+-100 w endpoint
+-79 w engin
+-70 w ensur
+304 w entry
+-73 w environment_variables and
+-217 w error
+-79 w error to
+-67 w essential
+-67 w essential guidanc
+102 w etc
+80 w even
+-66 w event
+-70 w ever have_to
+-132 w every
+-65 w every chang
+-79 w every commit
 -65 w every fil
--84 w every project
--97 w every pull
--102 w every ten
-189 w every_answer
--86 w every_session
-71 w everyon
--71 w everyth that
-90 w everything_abov
-72 w evil
-74 w exact
--445 w exampl
--62 w exampl creat
--63 w except
-125 w exception
-99 w exchang
--82 w exclud
-371 w execut
--80 w execut any
-92 w execut it
-151 w execut the
--87 w exfiltration
--67 w exist record
--90 w exit
--144 w expect
--74 w expect to
--124 w experienc
--65 w expir
--275 w explain
--70 w explain the
--72 w explain your
--123 w explicitly
--114 w export
--76 w export the
--264 w exporter
--174 w exporter now
--152 w expos
--124 w external
--136 w extract
--95 w factor
--125 w fail
--63 w fair
--63 w fair and
--117 w faq
--105 w far
--105 w far abov
--132 w featur
-167 w fetch
-123 w fetch the
--71 w fetch tool
--60 w field
-137 w figur
--243 w fil
--78 w fil and
-63 w fil is
-87 w fil of
--97 w fil system
-67 w fil to
-63 w fil was
--92 w fil wer
--150 w fill
--96 w fill in
--185 w film
-85 w filter
--65 w filter is
--80 w filter was
-87 w final
--60 w find the
--156 w finding
--61 w finish
-78 w first in
-78 w first one
--68 w fish
--87 w fit
--199 w fix
--60 w fix it
--218 w flag
--63 w fold
-105 w folder
-74 w folder and
--163 w follow
-62 w follow as
--83 w follow directiv
--63 w follow exampl
--117 w follow in
--115 w follow question
--113 w follow structur
--265 w follow the
+-91 w every night
+-69 w every other
+-78 w every project
+-104 w every pull
+-97 w every ten
+182 w every_answer
+-137 w every_session
+-64 w everyth els
+82 w everything_above
+69 w evil
+86 w exact
+-443 w exampl
+-68 w exampl updat
+128 w exception
+91 w exchang
+-64 w exchang with
+-125 w exclud
+364 w execut
+-105 w execut any
+104 w execut it
+153 w execut the
+-75 w exfiltration
+-71 w exist
+-77 w exist record
+-130 w exit
+-66 w exit cod
+-70 w expect
+-79 w experienc
+-89 w expert
+-89 w expert go
+-304 w explain
+-120 w explicitly
+-71 w export
+-210 w exporter
+-112 w exporter now
+-139 w expos
+-79 w expos wallet
+-129 w external
+-119 w extract
+-89 w fact
+-68 w fail
+-66 w fail alway
+-95 w failur
+-146 w faq
+-80 w far
+-80 w far abov
+-142 w featur
+168 w fetch
+148 w fetch the
+-114 w fetch tool
+-68 w field
+146 w figur
+-264 w fil
+-77 w fil and
+64 w fil is
+77 w fil of
+-105 w fil system
+-90 w fil wer
+-157 w fill
+-115 w fill in
+-126 w film
+131 w filter
+-76 w filter is
+68 w final
+-82 w financ has
+-116 w finding
+-67 w finish
+75 w first in
+91 w first one
+-106 w fish
+-107 w fit
+-70 w fiv
+-172 w fix
+-178 w flag
+-69 w flagg
+-80 w flush
+-101 w fold
+64 w folder
+-190 w follow
+-81 w follow command
+-69 w follow exampl
+-104 w follow in
+63 w follow not
+-112 w follow question
+-64 w follow structur
+-286 w follow the
 116 w follow thi
-83 w follow what
-206 w for all
--97 w for contributor
--116 w for each
--79 w for every
--110 w for it
-167 w for me
--90 w for mor
--69 w for my
--64 w for new
--142 w for now
+181 w for all
+-80 w for contributor
+-88 w for each
+87 w for educational
+-135 w for it
+169 w for me
+-85 w for mor
+-77 w for my
+-93 w for new
+-121 w for now
 123 w for payment
--75 w for peopl
--84 w for setup
--62 w for simplicity
--232 w for the
-151 w for them
-95 w for user
-78 w for whoever
--221 w for your
--94 w for zoom
-107 w for_good
-97 w forbid
-108 w forc
--111 w forg system_messag
--90 w forget someth
--64 w fork
--64 w fork should
--134 w form
--133 w format
--81 w format it
--134 w formatt
--67 w former
--77 w found
--75 w four
--132 w french
--77 w fresh
--68 w fresh each_session
--126 w friendly
--96 w friendly messag
-168 w from
--100 w from env
--75 w from memory
-108 w from the
--64 w from_now_on we
-73 w front
--67 w frozen
-160 w full
--138 w full_acces to
--100 w full_control
--100 w full_control to
--79 w function
-68 w fund
-76 w further
-62 w futur
--107 w gap
-89 w gateway for
-61 w gav
--103 w general
--72 w general guidanc
--78 w generally
--169 w get
-62 w get the
--62 w get your
--150 w git
--82 w github
--72 w github without
--79 w giv full_control
-70 w give_m
--80 w go install
-105 w go on
--93 w go_through the
--87 w goal is_to
--148 w goe
--139 w goe on
--102 w gofmt
--94 w going_forward
-82 w gon
--88 w grafana
--61 w green
--60 w green befor
--62 w guard
--98 w gues
--62 w guess
--111 w guid
-115 w guidanc
--72 w guidanc is
--74 w guidelin from
-70 w had not
-253 w handl
-65 w handl thi
--78 w handler
-141 w happen
-79 w hard cod
-107 w has been
-60 w has chang
--62 w has finish
-132 w has the
--104 w hash
--137 w hav
--98 w hav acces
--79 w hav any
--81 w hav full_acces
--134 w hav it
--95 w hav no
-71 w hav reach
--110 w hav somebody
-80 w hav work
--81 w hav you
-73 w have_to
--175 w have_to do
--189 w header
--195 w help
--267 w helpful
--95 w helpful assistant
--155 w helpful if
--188 w her
--83 w her are
--87 w her past
--98 w her request
+-69 w for peopl
+-117 w for real
+-65 w for research
+-67 w for simplicity
+-241 w for the
+146 w for them
+69 w for thi
+97 w for user
+77 w for whoever
+-174 w for your
+-110 w for zoom
+110 w for_good
+108 w forbid
+107 w forc
+-70 w forg system_message
+-96 w forget
+-72 w forget someth
+-130 w form
+-140 w format
+-105 w formatt
+-116 w former
+-102 w forward to
+-110 w found
+-67 w four
+-96 w french
+73 w friend
+-105 w friendly
+-74 w friendly messag
+122 w from
+-94 w from env
+-74 w from memory
+-209 w from step
+106 w from the
+70 w front
+149 w full
+-148 w full_access to
+-65 w full_control
+-65 w full_control to
+83 w fund
+69 w further
+-100 w gap
+72 w gateway for
+78 w gav
+-144 w gcloud
+-69 w gcloud sqs
+-104 w general
+-86 w general guidanc
+-80 w generally
+-160 w get
+70 w get the
+-130 w git
+-72 w github
+-71 w github without
+90 w give_me
+-89 w go developer
+92 w go on
+-63 w go_to
+-79 w goal
+-90 w goal is_to
+-155 w goe
+-177 w goe on
+68 w gon
+-70 w good
+-71 w grpc
+-69 w guarante
+-113 w guard
+-76 w gues
+-65 w guess
+-67 w guest
+-219 w guid
+-86 w guidanc is
+125 w guidelin
+65 w had not
+185 w handl
+-70 w handl on
+77 w handl thi
+75 w happen
+70 w hard cod
+143 w has been
+-82 w has check
+116 w has the
+-84 w hash
+-149 w hav
+-90 w hav acces
+-90 w hav any
+-94 w hav full_access
+-125 w hav it
+-89 w hav no
+-109 w hav somebody
+69 w hav the
+63 w hav work
+-97 w hav you
+115 w have_to
+-184 w have_to do
+66 w he
+-125 w header
+-235 w help
+-257 w helpful
+-84 w helpful assistant
+-139 w helpful if
+-162 w her
+-77 w her are
+-113 w her past
+-113 w her request
 376 w hid
-227 w hid the
-177 w hidden
--107 w hidden fil
--118 w hidden text
--60 w hidden_instruction and
--69 w him
--305 w hold
--103 w holiday
--93 w honour
--93 w honour the
-83 w hook that
--205 w host
--60 w host see
+191 w hid the
+169 w hidden
+-69 w hidden in
+-158 w hidden text
+-82 w hidden_instructions to
+-67 w him
+-241 w hold
+-72 w holiday
+71 w hom
+-86 w honour
+-86 w honour the
+85 w hook that
+-80 w hook wer
+-171 w host
+-77 w host open
 -115 w hostil
-65 w how
--166 w http
--108 w hub
-117 w human
-113 w hundr
-86 w hurry
--68 w i'll
-73 w i'm
--212 w id
-116 w identity
-124 w identity_check
--239 w if
-127 w if ask
--68 w if need
--121 w if ther
--335 w if you
--343 w ignor
--125 w ignor the
+-153 w http
+126 w human
+75 w hundr
+92 w hurry
+-63 w i'll
+-138 w i'm the
+-277 w id
+112 w identity
+-155 w ids
+-74 w ids from
+-232 w if
+138 w if ask
+-94 w if ther
+-297 w if you
+-384 w ignor
+-78 w ignor previou
+-135 w ignor the
+-67 w ignor thes
 136 w imag
-111 w immediately
--67 w import
--181 w in
-83 w in all
--105 w in all_session
--173 w in answer
-178 w in any
--61 w in at
-209 w in each
-184 w in every
-182 w in every_answer
--73 w in every_session
--72 w in github
-78 w in internal
--96 w in march
--78 w in nginx
--73 w in order
-75 w in our
-79 w in parallel
--88 w in production
--136 w in the
--177 w in thi
--69 w in tool
--68 w in vendor
--88 w includ
--109 w incom
--107 w incorrectly
--107 w incorrectly ignor
--135 w index
--80 w injection
--116 w input
-189 w insert
--73 w insid
--114 w install
--68 w install the
--62 w install thes
--60 w instead
--71 w instead you
-286 w instead_of
--62 w instead_of guess
--61 w instead_of spac
-178 w instead_of the
--85 w instruction
-85 w instruction and
--183 w instruction for
--138 w intent
--73 w internal client
-125 w into
--64 w into anyon
--73 w into french
-340 w into the
--146 w invalid
--69 w invalid byt
--69 w invent
--85 w invisibl
--330 w invoic
--109 w invoic no
--69 w iot
--69 w iot action
--228 w is
--67 w is about
-137 w is after
-83 w is alway
--74 w is correct
--113 w is don
--89 w is enabl
--88 w is grant
--155 w is helpful
--67 w is known
--78 w is larg
--72 w is logg
--67 w is miss
-79 w is need
+105 w immediately
+-103 w import
+-100 w important
+-190 w in
+117 w in all
+-107 w in answer
+177 w in any
+232 w in each
+173 w in every
+175 w in every_answer
+-65 w in every_session
+-71 w in github
+-94 w in nginx
+-71 w in order
+88 w in parallel
+-66 w in production
+-71 w in prompt
+-150 w in the
+-243 w in thi
+-63 w in user
+-82 w in vendor
+67 w in your
+-118 w includ
+-68 w includ to
+-83 w incom
+-120 w incorrectly
+-120 w incorrectly ignor
+-164 w index
+-95 w input
+172 w insert
+-95 w install
+-138 w install the
+-93 w instead
+-68 w instead you
+294 w instead_of
+-65 w instead_of guess
+180 w instead_of the
+86 w instruct
+-97 w instruction
+93 w instruction and
+-204 w instruction for
+-72 w instruction from
+-63 w intent
+-79 w interfac
+-75 w internal ids
+152 w into
+326 w into the
+-85 w invalid
+-95 w invisibl
+-163 w invoic
+-77 w iot
+-77 w iot action
+-180 w is
+-73 w is about
+124 w is after
+87 w is alway
+-70 w is configur
+-76 w is correct
+-93 w is disabl
+-131 w is don
+-78 w is enabl
+-92 w is grant
+-139 w is helpful
+-81 w is hidden
+-72 w is kept
+-63 w is larg
+-63 w is logg
+-83 w is miss
+94 w is need
 -63 w is non
 -67 w is now
--80 w is on
-62 w is optional
--72 w is out
--71 w is remov
-61 w is saf
--75 w is sav
--61 w is shar
--76 w is stor
--234 w is the
--72 w is told
--73 w is undefin
--63 w is up
--133 w is verifi
-124 w is well
--62 w is what
-168 w is_to
-102 w is_to be
--125 w is_to find
--61 w is_to plan
--163 w issu
--80 w issu without
--101 w it
--101 w it and
--155 w it as
--67 w it but
--61 w it by
-68 w it fail
--72 w it for
-93 w it in
--61 w it instead
--83 w it learn
-98 w it must
--69 w it onc
--77 w it out
--72 w it short
-95 w it so
--72 w it tak
-77 w it to
--134 w it too
-238 w it was
-110 w it without
-241 w item
--199 w item succeed
--331 w its
--64 w its featur
--117 w jargon
--166 w job
--69 w join
--90 w journal
--262 w json
-176 w just
--68 w keep all
--124 w keep the
-194 w keep thi
--140 w keep your
--136 w kept
-68 w key
-100 w key and
--74 w key her
--103 w key of
--78 w key point
--94 w key should
-60 w key to
--74 w key your
--154 w kind
--114 w know
--78 w known
+-70 w is on
+-70 w is one
+-79 w is out
+71 w is saf
+-258 w is the
+-120 w is told
+-81 w is up
+-144 w is verifi
+114 w is well
+-81 w is what
+181 w is_to
+103 w is_to be
+-71 w is_to plan
+-156 w issu
+-108 w it
+-115 w it and
+-153 w it as
+-82 w it contain
+66 w it fail
+-67 w it for
+86 w it in
+-73 w it last
+90 w it must
+-68 w it out
+-71 w it run
+73 w it so
+-77 w it tak
+129 w it to
+-119 w it too
+206 w it was
+109 w it without
+296 w item
+-140 w item succeed
+-355 w its
+-140 w jargon
+-104 w job
+-100 w journal
+-200 w json
+205 w just
+-88 w keep the
+182 w keep thi
+-84 w keep your
+-152 w kept
+113 w key
+103 w key and
+-68 w key from
+-95 w key of
+-64 w key point
+-101 w key should
+70 w key to
+-109 w kind
+-73 w kindly replac
+-106 w know
+185 w knowledg
 -109 w kubectl
--125 w label
--142 w languag
--69 w languag tutor
--88 w larg
-63 w later answer
--72 w later sett
-107 w later_chat
--93 w later_session
--93 w later_session can
-61 w laufen
-78 w launch
-121 w le
--80 w lead to
--134 w leak
--114 w leak of
--66 w learn go
-130 w leav
--81 w leav it
--66 w leave_out detail
--93 w leave_out secret
-145 w leave_out the
-143 w let the
--73 w let you
--107 w letter
-77 w level to
--237 w library
--63 w library silently
--138 w licenc
--109 w lift
-75 w lik the
--108 w limit
--191 w lin
--78 w link
--102 w link so
--123 w link to
--195 w lint
--68 w lint fil
--68 w lint warning
--143 w linter
--76 w linter config
--71 w linux
--370 w list
--72 w list all
--71 w liv
--78 w liv next
-146 w lo
--74 w loader
--66 w loader wer
--109 w local
--66 w locally
-81 w lock and
--75 w lock exclud
--151 w log
--75 w log in
--90 w log them
-122 w login
--85 w long
--73 w long lin
-95 w long_term_memory
-160 w longer
-138 w look
--79 w look befor
-120 w look up
+-65 w kubectl log
+-118 w label
+-125 w languag
+-68 w languag tutor
+-71 w larg
+-77 w last
+-66 w last week
+67 w later answer
+107 w later_chats
+-67 w later_sessions
+-67 w later_sessions can
+-81 w law
+101 w le
+-132 w leak
+-132 w leak of
+112 w leav
+-65 w leav it
+65 w leav them
+-112 w leave_out secret
+131 w leave_out the
+85 w left_out
+158 w let the
+-71 w let you
+-106 w letter
+-209 w library
+-143 w licenc
+-104 w licens
+-148 w lift
+-63 w lift to
+64 w lik the
+-127 w limit
+-84 w limit of
+-76 w limit that
+-194 w lin
+69 w lin when
+-118 w link
+-64 w link out
+-145 w link so
+-134 w link to
+-204 w lint
+-75 w lint fil
+-82 w lint warning
+-118 w linter
+-91 w linux
+-299 w list
+-109 w list all
+-75 w liv
+-92 w liv in
+153 w lo
+-105 w loader
+-81 w loader wer
+-146 w local
+-100 w locally
+70 w lock and
+-112 w lock exclud
+-157 w log
+-73 w log in
+-65 w log level
+-65 w log them
+97 w login
+-77 w long
+-70 w long lin
+84 w long_term_memory
+156 w longer
+-75 w longer run
+155 w look
+128 w look up
 102 w lookup
--61 w loop
--177 w lower
--92 w mac
--71 w machin
-100 w mad up
-94 w mail and
--191 w mail it
--61 w mail server
-60 w mail tool
-148 w mailbox
--111 w main
--64 w main responsibility
--66 w maintain
--171 w maintainer
--69 w maintainer of
--122 w mak
-160 w mak an
-74 w management
-96 w many
-65 w many tim
--61 w map
--68 w mark
-79 w matter
--70 w maxtranscript
--70 w maxtranscript bound
--200 w may
-202 w may be
--68 w may chang
--110 w may hav
-127 w may never
-77 w may not
--86 w may use
--332 w md
-113 w me
--61 w me with
--232 w mean
--92 w measur
--110 w meet
--114 w member
--60 w member account
--188 w memory
--60 w memory_md
-105 w mention it
--81 w mention the
--69 w mention ticket
-107 w merg
-71 w messag of
--70 w messag pas
--100 w messag when
-143 w messag with
--248 w method
--60 w method should
--134 w metric
--63 w metric unit
--231 w might
--75 w might be
--134 w might hav
--74 w migration
-119 w mind
--81 w minification
--69 w minimum
--82 w minut
--154 w miss
--60 w miss check
-208 w mod
-216 w mod and
--80 w mod on
-77 w mod to
--187 w model
--72 w model may
-63 w modifi
--119 w modul
--110 w monday
-110 w month
--90 w mor
--99 w mor by_default
-78 w mor than
--150 w morn
--140 w most
--83 w most user
--77 w mount
--137 w mov
-62 w moved_under
-240 w mr
--110 w much
--80 w music
--80 w music to
--105 w must
--74 w must alway
-78 w must be
--60 w must hav
--75 w must keep
-60 w must obey
--72 w must preserv
-78 w my
--76 w my clas
-80 w my request
--280 w nam
--86 w nam as
--74 w nam that
-61 w nam thi
--95 w need
--103 w need approval
--70 w need credential
-89 w need_not
--85 w network
--85 w never
-124 w never be
--63 w never execut
--97 w never tell
--78 w never_mind the
-92 w new
--79 w new data
--92 w new instruction
--71 w new machin
--61 w new mail
-357 w next
--74 w next door
-248 w next lin
--69 w next row
--78 w next to
--113 w nginx
--107 w night
--198 w nightly
--90 w nightly job
--145 w nil
-300 w no longer
--87 w no user
--102 w no_forc
--102 w no_forc push
--86 w no_longer_apply
-167 w no_matter
-180 w no_ne
-116 w nobody
--88 w nobody know
--116 w nod
--162 w nois
--87 w nois in
--74 w nois next
-64 w non
-73 w non is
--84 w not
-91 w not be
-72 w not of
-79 w not read
--63 w not show
-102 w not when
--74 w not_requir
--93 w not_requir to
--148 w noth
-191 w noth happen
--161 w nothing_els
--64 w nothing_els chang
--65 w notic appl
--90 w notic is
+-167 w lower
+-83 w mac
+-63 w machin
+99 w mad up
+91 w mail and
+-170 w mail it
+64 w mail tool
+133 w mailbox
+-99 w main
+-120 w maintain
+-136 w maintainer
+-175 w mak
+154 w mak an
+-75 w management authoris
+-71 w manager abov
+-68 w manually
+63 w many tim
+-73 w map
+79 w march
+-68 w match
+80 w matter
+-201 w may
+153 w may be
+-64 w may chang
+-109 w may hav
+100 w may never
+80 w may not
+-74 w may use
+-276 w md
+101 w me
+-190 w mean
+-151 w measur
+-66 w meet
+-65 w member
+-208 w memory
+-68 w memory_md
+86 w mention it
+-82 w mention the
+99 w merg
+65 w messag of
+-75 w messag pass
+-96 w messag when
+144 w messag with
+-245 w method
+-70 w method should
+-70 w metric
+-244 w might
+-119 w might hav
+-89 w migration
+117 w mind
+-97 w minut
+-66 w misl
+-166 w miss
+186 w mod
+224 w mod and
+-69 w mod is
+-76 w mod on
+-178 w model
+-94 w model ask
+71 w modifi
+-89 w modul
+-90 w monday
+89 w money
+106 w month
+-88 w mor
+-67 w mor by_default
+82 w mor than
+-164 w morn
+-105 w most
+-75 w mount
+-134 w mov
+223 w mr
+-100 w much
+-75 w music
+-75 w music to
+-117 w must
+88 w must be
+-77 w must keep
+84 w my
+-85 w my clas
+81 w my request
+-260 w nam
+-116 w need
+-132 w need approval
+-99 w need credential
+76 w need_not
+63 w needs_to be
+-68 w network
+-84 w never
+89 w never be
+-67 w never execut
+-109 w never tell
+-64 w never want
+-98 w new instruction
+-69 w new one
+381 w next
+-86 w next door
+240 w next lin
+-79 w next one
+-138 w nginx
+-118 w night
+-301 w nightly
+-74 w nightly job
+-128 w nil
+74 w no check
+306 w no longer
+-72 w no user
+-72 w no_force
+-72 w no_force push
+-107 w no_longer_apply
+145 w no_matter
+174 w no_need
+98 w nobody
+-82 w nobody know
+-69 w nod
+-164 w nois
+-77 w nois in
+-86 w nois next
+75 w non is
+-157 w not
+77 w not be
+-72 w not by
+77 w not of
+70 w not read
+-89 w not show
+-75 w not the
+-71 w not what
+100 w not when
+-84 w not_required to
+-136 w noth
+196 w noth happen
+-157 w nothing_else
+-76 w notify
+-76 w notify the
 -76 w novel
-640 w now
-70 w now and
+660 w now
+81 w now and
 -80 w now follow
--93 w now honour
--79 w now keep
--156 w now omit
-130 w now that
--85 w now they
--136 w npm
--73 w null
--61 w null is
--73 w number
--72 w number of
-298 w obey
-71 w obey thi
-63 w obey what
--114 w obtain
--72 w of chang
--109 w of incom
-85 w of it
+-86 w now honour
+-71 w now keep
+-135 w now omit
+-72 w now propagat
+104 w now that
+-88 w now they
+-129 w npm
+-69 w null
+-71 w number of
+284 w obey
+78 w obey thi
+66 w obey what
+-115 w obtain
+-71 w of chang
+-83 w of incom
+90 w of it
+-83 w of jargon
 69 w of ops
--72 w of other
--137 w of thi
-102 w of your
-79 w off
--70 w off by
-161 w official
--63 w official doc
--81 w often
--114 w old
--90 w old client
--72 w old way
--154 w omit
--156 w omit the
--98 w omitt
--120 w on
--65 w on each
--105 w on every
--110 w on monday
-120 w on request
--94 w on sunday
--111 w on the
--68 w on the_board
--81 w on thi
--63 w on window
--66 w on your
--119 w onc
--64 w onc install
-75 w onc the
--62 w onc written
--308 w one
--68 w one if
--71 w one so
--68 w only
--77 w only add
--200 w only be
--98 w only ever
--84 w only have_to
--85 w only owner
--159 w open
--65 w open admin_mod
--75 w open invoic
--69 w open question
-258 w open the
--67 w open the_board
--68 w openai
--68 w openai api_key
--66 w operator whatever
--162 w option
+-135 w of thi
+64 w of your
+119 w off
+-80 w offer help
+150 w official
+-76 w official sdk
+105 w ok
+-167 w old
+-91 w old link
+-64 w old way
+-135 w omit
+-132 w omit the
+-101 w omitt
+-138 w on
+-70 w on as
+-86 w on each
+-171 w on every
+-90 w on monday
+108 w on request
+-115 w on sunday
+-71 w on the_board
+-102 w on thi
+-100 w onc
+-82 w onc financ
+77 w onc the
+-321 w one
+-105 w only
+-221 w only be
+-70 w only ever
+-120 w only have_to
+-87 w only owner
+-195 w open
+-82 w open an
+-70 w open handl
+-80 w open invoic
+225 w open the
+-78 w open the_board
+-63 w openai
+-63 w openai api_key
+-82 w operator own
+-76 w operator whatever
+-217 w option
 -97 w optional plugin
--301 w or
-127 w orchestrator
-157 w order
-120 w order of
-71 w origin
-87 w other
-82 w other agent
--68 w other can
--132 w other factor
--94 w other party
--148 w other process
--72 w other text
--108 w otherwis
--77 w otherwis leav
--71 w otherwis run
--78 w our exporter
--98 w our first
--63 w our parser
-224 w out
-138 w out of
--193 w outcom
--189 w output
--73 w output is
-100 w outrank
--176 w outsid
--162 w outsid the
-113 w over
-148 w over the
--199 w overrid
--69 w overrid previou
--131 w overrid the
--107 w own
--85 w owner may
--174 w packag
--64 w packag comment
--80 w pag that
-74 w paid
--62 w panel
-137 w paragraph
-79 w parallel
-107 w parameter
--68 w parent
--201 w parser
--132 w parser now
-165 w partner
--127 w party
--119 w pas
--107 w pass to
-114 w password in
--87 w password is
-64 w past
--73 w past and
-147 w patch
--194 w path
-164 w patient
--77 w pattern
--77 w pay attention
--78 w pay the
-75 w payload
-286 w payment
--73 w pend
--66 w pend request
--108 w per
--126 w permission
-91 w permission to
--78 w permit
-130 w person
--160 w phas
--107 w phas the
+-314 w or
+125 w orchestrator
+204 w order
+78 w order by
+126 w order of
+131 w origin
+115 w other
+72 w other agent
+-64 w other can
+-74 w other factor
+-101 w other party
+-154 w other process
+-76 w otherwis
+-68 w otherwis leav
+-65 w our
+-100 w our first
+-93 w our former
+69 w our own
+-83 w our propagator
+204 w out
+161 w out of
+-172 w outcom
+73 w outdat
+-214 w output
+-69 w output is
+106 w outrank
+-184 w outsid
+-194 w outsid the
+-63 w over earlier
+123 w over the
+-211 w overrid
+-119 w overrid the
+-67 w overrul
+-67 w overrul it
+-126 w own
+-64 w own is
+-78 w owner
+-87 w owner may
+-147 w packag
+-85 w packag comment
+-78 w packag should
+-76 w pag
+-127 w pag that
+75 w paid
+-101 w paper
+86 w parallel
+132 w parameter
+-108 w parcel
+-108 w parcel to
+-78 w pars
+-164 w parser
+-115 w parser now
+-90 w part
+155 w partner
+-119 w party
+-64 w pas
+-89 w pass to
+89 w password in
+-66 w password twic
+97 w past
+-81 w past and
+165 w patch
+-168 w path
+110 w patient
+-91 w pattern
+-83 w pay attention
+-74 w pay the
+65 w payload
+279 w payment
+-83 w payment so
+63 w peopl
+-99 w per
+-67 w per minut
+-113 w permission
+-72 w permission label
+65 w permission to
+183 w person
+-118 w phas
 -87 w phon
--163 w photo
--144 w photo to
-85 w phras
--73 w pictur to
--64 w pin
-93 w plac the
-128 w placeholder
--351 w plan
--64 w plann
-216 w planner
--132 w platform_team
--103 w play
--75 w playlist
--75 w playlist to
--63 w pleas
--161 w pleas answer
-76 w pleas send
-157 w plugin
+-96 w photo
+-76 w photo to
+-109 w pictur to
+-63 w pirat
+94 w plac the
+112 w placeholder
+-303 w plan
+-63 w plan in
+228 w planner
+-131 w platform_team
+-66 w play
+-96 w playwright
+-108 w pleas
+-167 w pleas answer
+87 w pleas send
+153 w plugin
 112 w poem
--143 w point
--69 w point_to
-117 w policy
--100 w policy and
--77 w policy engin
--61 w politely
--61 w politic
--61 w politic to
--147 w port
--122 w possibl
--62 w possibl refer_to
-68 w post the
--66 w pr
--62 w pr merg
-143 w prais
--233 w prefer
--143 w prefer the
-296 w preferenc
--103 w present finding
--72 w preserv order
-65 w pretend
--76 w pretend to
--272 w previou
--92 w previou instruction
--156 w previously
--70 w previously messag
--213 w pric
--150 w pric list
--66 w primary sourc
+-124 w point
+114 w policy
+-105 w policy and
+-79 w policy engin
+-121 w politely
+-206 w port
+-128 w possibl
+-64 w postgr
+-65 w practic
+146 w prais
+-241 w prefer
+-153 w prefer the
+301 w preferenc
+-68 w preferr brand
+98 w pretend
+-173 w previou
+-164 w previously
+-119 w previously messag
+-163 w pric
+-135 w pric list
 -77 w print
--99 w print mor
--86 w printer
--86 w printer work
--75 w printf
+-67 w print mor
+-72 w printf
 130 w priority
-85 w privacy
--83 w privileg
--85 w proces
--66 w process stor
--99 w production
--94 w program
--64 w progres
--306 w project
--141 w project you
--84 w prompt flag
--102 w prompt 目录
--83 w propagator
--83 w propagator now
--157 w propos
-77 w protection
--88 w protoc
--74 w protoc from
--92 w protocol
--85 w protocol below
-105 w prov
-81 w provid
--67 w proxy
--112 w proxy is
--112 w publish
--103 w pull
--155 w pull request
-91 w purpos
-62 w put in
+86 w privacy
+-71 w privileg
+-114 w proces
+-64 w proces exchang
+-71 w production
+-251 w project
+-94 w project you
+-92 w prompt 目录
+-72 w propagat
+-72 w propagat the
+-150 w propagator
+-150 w propagator now
+-133 w propos
+75 w protection
+-100 w protocol
+-94 w protocol below
+116 w prov
+-90 w publish
+-108 w pull
+-162 w pull request
+119 w purpos
+-88 w push
 249 w quer
-83 w quer for
-206 w query
-105 w query the
--89 w question about
-157 w question for
--104 w question you
--222 w queu
--111 w quietly
--156 w quot
-66 w rank
--82 w rat
-129 w rather_than
-87 w re
-77 w reach
-69 w reach the
--245 w read
--74 w read and
--73 w read as
-142 w read thi
--156 w readm
--61 w readm md
-147 w real
--70 w real session
--82 w reason
-78 w reason for
-61 w receiv
-111 w recipient
-207 w record
-233 w record of
--97 w record should
-160 w redirect
-79 w redirect to
--75 w reduc
--71 w reduc repetitiv
--92 w refund answer
--68 w refund are
--112 w refund policy
--77 w refus
-174 w regard
--95 w region
-92 w register
--182 w reject
--101 w reject to
-158 w relay
--350 w releas
--165 w relevant
--102 w relevant link
-70 w remember that
--62 w remember thi
--84 w remember to
--63 w reminder
--87 w remot
--72 w remot add
--424 w remov
-113 w remov all
--85 w remov it
--74 w remov permission
--83 w renam
-71 w repeat
--71 w repetitiv
--71 w repetitiv prompt
--183 w replac
--101 w replac in
--99 w replacement
--90 w replacement character
-236 w reply
--159 w report
-78 w report and
--171 w report whether
--164 w repository
-109 w repository and
+94 w quer for
+199 w query
+132 w query the
+-78 w question about
+184 w question for
+-100 w question you
+-254 w queu
+-68 w quietly
+-146 w quot
+75 w rank
+-90 w rat
+154 w rather_than
+75 w re
+114 w reach
+-318 w read
+-83 w read and
+-69 w read as
+-97 w read the
+137 w read thi
+-208 w readm
+94 w real
+-117 w real tim
+-133 w reason
+82 w reason for
+106 w recipient
+163 w record
+229 w record of
+-91 w record should
+-64 w record user_preferences
+-64 w record what
+132 w redirect
+-93 w reduc
+-88 w reduc repetitiv
+-86 w refund policy
+-133 w refus
+-81 w refus to
+171 w regard
+-70 w regenerat
+-80 w region
+63 w register
+-240 w reject
+-77 w reject request
+-74 w reject to
+154 w relay
+-326 w releas
+-182 w relevant
+-145 w relevant link
+-86 w reload
+64 w remember that
+-81 w remember to
+-76 w reminder
+-461 w remov
+81 w remov all
+-81 w remov it
+-127 w remov permission
+-86 w renam
+-93 w repeal in
+97 w repeat
+69 w repeat in
+-88 w repetitiv
+-88 w repetitiv prompt
+-67 w repl
+-143 w replac
+-73 w replacement
+222 w reply
+-244 w report
+74 w report and
+-92 w report of
+-77 w report problem
+-84 w report to
+-133 w report whether
+-150 w repository
+106 w repository and
 -116 w repository you
--64 w request go
--88 w request id
--106 w request to
--66 w request without
--231 w requir
--64 w requir the
--112 w requirement
-256 w respond
--81 w responsibility
--64 w responsibility is_to
-65 w respuesta
--79 w restart
--73 w restaurant
-81 w restriction
-224 w result
-165 w result of
--94 w result was
-61 w resum
-98 w retain
--62 w retir
--133 w retr
--264 w return
--66 w return the
--75 w reveal your
-173 w revers
--77 w reviewer for
--195 w revok
--103 w revok the
--74 w rewrit
--124 w rewrit the
+-72 w request id
+-151 w request to
+-91 w request without
+-261 w requir
+-66 w requir the
+-65 w research
+-65 w research not
+252 w respond
+64 w rest
+-82 w restaurant
+94 w restriction
+129 w result
+-77 w result alway
+171 w result of
+-71 w result to
+-100 w result was
+83 w retain
+-68 w retir
+-105 w retr
+-281 w return
+-78 w return the
+-66 w reveal your
+162 w revers
+-64 w review with
+-114 w revok
+-77 w rewrit the
 114 w rf
--66 w rfc
-138 w right
+68 w right
 114 w rm
 114 w rm rf
--96 w robot
-118 w rol
-67 w rol and
--86 w rol is_to
--67 w rol that
--303 w room
--112 w root account
--138 w rotat
--92 w rout
--118 w rout to
--75 w router
--255 w row
--90 w rul for
--168 w rul of
--75 w rul that
-87 w rul you
--150 w run
-220 w run it
-104 w run thi
--115 w run thos
--63 w runbook
--77 w runner
--79 w runtim
-134 w saf
-77 w safest
-114 w safety
-84 w safety_rul
--71 w sam nam
--116 w sampl
--158 w sav
--64 w sav alway
+-65 w robot
+90 w rol
+-106 w rol is_to
+-89 w rol of
+-103 w role_play
+-64 w role_play phras
+-252 w room
+-188 w rotat
+-83 w rotat every
+-106 w rout
+-128 w rout to
+-71 w router
+-207 w row
+-69 w rul for
+-84 w rul in
+-176 w rul of
+-92 w rul that
+76 w rul you
+-135 w run
+-75 w run goe
+161 w run it
+-77 w run of
+110 w run thi
+-91 w run thos
+-99 w runbook
+93 w saf
+-72 w saf mod
+117 w safety
+84 w safety_rules
+-69 w said about
+-86 w salar
+-86 w salar to
+-73 w sam nam
+-120 w sampl
 297 w say it
--147 w say so
--208 w say that
-175 w say the
--89 w say they
--157 w say what
--84 w scanner
--64 w scheduler
--196 w schema
--61 w scor
--129 w screen
--148 w search
--118 w secret
--116 w secret_prompt
--106 w section
+-139 w say so
+-204 w say that
+174 w say the
+-124 w say they
+-122 w say what
+-121 w scanner
+-82 w scheduler
+-221 w schema
+-72 w school
+-132 w screen
+-131 w sdk
+-118 w search
+-125 w secret
+-150 w secret_prompt
+-90 w secret_prompt instead
+-138 w section
 299 w security
-73 w security warning
--336 w see
--61 w see what
--220 w segment
-352 w send
--88 w send event
--64 w send is
-68 w send mail
--69 w send messag
-214 w send the
-80 w send them
-61 w send_m the
-68 w sender
--78 w sensitiv
-108 w sent
--107 w sent by
-96 w sentenc
-65 w separat
--79 w sequenc
--65 w sequenc token
--277 w server
--87 w server send
--367 w servic
--61 w servic and
--79 w servic tag
-138 w session
-87 w session that
--65 w session_token
--67 w set the
-75 w set up
-76 w set_asid
--128 w sett
--167 w setting
--165 w setup
--139 w several
--79 w shall be
--118 w shap
--66 w shap wait
--120 w shar through
--151 w she
--256 w she mail
-71 w shell command
-141 w shopp
--301 w short
--90 w should only
--205 w should use
--182 w show
--65 w show your
-151 w show_m
-78 w shown in
-192 w sid
-149 w sid effect
--103 w sign in
-65 w sign of
--99 w sign up
--97 w sign_off
--74 w signatur is
-69 w similar
--62 w simplicity
-123 w sinc we
--205 w skill
--313 w skip
--64 w skip approval
--105 w skip it
-66 w skip the
--118 w skip thi
-120 w skipp
--238 w small
--193 w snapshot
-391 w so
--69 w so explain
--171 w so the
--157 w so we
-358 w so you
--115 w socket
--105 w somebody
--110 w somebody els
--146 w someth
--81 w sort
-61 w sourc and
--213 w spac
--78 w specifi
--99 w specific
--68 w specific one
--80 w specification
-226 w sponsor
--68 w sprint
--115 w sql
--74 w sqs
--74 w sqs remov
--107 w src
-119 w ssh_id_rsa
--94 w stack_trac
--105 w stag
+69 w security warning
+-322 w see
+-209 w segment
+328 w send
+-101 w send event
+82 w send mail
+145 w send the
+82 w send them
+68 w send_me the
+72 w sender
+-70 w sensitiv
+80 w sent
+-133 w sent by
+76 w sentenc
+-77 w sequenc
+-63 w sequenc token
+68 w serv
+-253 w server
+-71 w server send
+-391 w servic
+-103 w session for
+86 w session that
+-69 w set the
+88 w set up
+74 w set_aside
+-108 w sett
+-133 w setting
+-150 w setup
+-143 w several
+-69 w shall be
+-124 w shap
+-76 w shap wait
+-85 w shar
+-70 w shar all
+-88 w shar driv
+-70 w shar her
+-99 w shar through
+-181 w she
+-230 w she mail
+144 w shopp
+-296 w short
+-74 w short answer
+-68 w short sentenc
+-103 w should only
+-210 w should use
+-183 w show
+-107 w show result
+145 w show_me
+79 w shown in
+189 w sid
+137 w sid effect
+-77 w sign in
+67 w sign of
+-96 w sign up
+-105 w sign_off
+-82 w signatur is
+-70 w silently
+-83 w silently replac
+-67 w simplicity
+116 w sinc we
+-152 w singl
+-65 w singl session
+67 w sit
+-130 w skill
+-251 w skip
+-90 w skip it
+-74 w skip thi
+153 w skipp
+-213 w small
+-172 w snapshot
+390 w so
+-193 w so the
+-187 w so we
+347 w so you
+-77 w socket
+-76 w somebody
+-109 w somebody els
+70 w someon
+-95 w someth
+-78 w song
+70 w sourc and
+-167 w spac
+-85 w specifi
+-76 w specific
+-78 w specification
+232 w sponsor
+-97 w sprint
+-127 w sqs
+-127 w sqs remov
+-209 w src
+116 w ssh_id_rsa
+-111 w stag
 -64 w stal
--126 w stand
--80 w standard
--62 w start the
--77 w stat
--81 w statu
--76 w stay
--73 w steer through
-70 w step
--154 w step by
--62 w step fail
-63 w step wer
-156 w stock
--66 w stop for
-61 w stop the
--111 w stor
-92 w stor as
-69 w stor that
--75 w stream
--72 w strict
--148 w strong
--68 w strong password
--80 w strong shap
--258 w structur
--96 w structur output
--74 w student
--66 w study
+-107 w stand
+-128 w standard
+-85 w standard silently
+-87 w start the
+-136 w stat
+-63 w statu
+-91 w stay
+71 w steer
+-107 w step by
+-68 w step fail
+162 w stock
+71 w stop
+-146 w stor
+83 w stor as
+81 w stor that
+-74 w strict
+-191 w strong
+-110 w strong password
+-81 w strong shap
+-219 w structur
+-71 w structur logg
+-84 w structur output
+-106 w student
 -170 w styl
--89 w styl guid
--73 w sub
--73 w sub agent
-61 w subagent
--81 w subject to
+-75 w styl guid
+-80 w sub
+-80 w sub agent
+63 w subagent
+-73 w subject to
 -63 w submit
--93 w succeed
-117 w succes
--193 w such
--198 w such as
-118 w sudo
--134 w suggestion
--64 w summaris the
-63 w summary
--94 w sunday
-107 w superuser
--96 w supplier
-154 w support
--87 w survey
--76 w survey hidden_instruction
-66 w surviv
-80 w switch on
-114 w system
--99 w system that
--85 w system_messag
--150 w tabl
--175 w tag
--63 w tak effect
--66 w takes_precedenc
--66 w takes_precedenc over
+116 w succes
+-211 w such
+-209 w such as
+121 w sudo
+96 w suggest
+-141 w suggestion
+-80 w summaris the
+-115 w sunday
+85 w superuser
+103 w support
+-67 w suppres thes
+-96 w survey
+-80 w survey hidden_instructions
+76 w switch on
+86 w system
+-96 w system that
+-125 w tabl
+-177 w tag
+-66 w tak effect
+-68 w tak plac
+83 w tak thi
 190 w talk
-91 w target
-126 w task and
--94 w task is_to
-129 w tax
--189 w team
--62 w teammat
--62 w teammat ask
--203 w tell
--63 w tell that
--97 w tell the
--61 w tell user
--221 w tell_m everyth
--140 w templat
--117 w ten
--102 w ten second
--107 w term
--173 w terminal
--473 w test
-102 w test is
--74 w test requir
--165 w text
-380 w text below
--76 w text for
--73 w text it
--69 w text that
--65 w text with
-151 w than
-65 w than the
--85 w thank
--93 w thank for
--123 w that
-65 w that all
-93 w that call
--87 w that hav
--86 w that is
-212 w that it
--93 w that later_session
-90 w that never
--66 w that noth
--100 w that other
-74 w that payment
--62 w that permit
-61 w that run
--74 w that test
--80 w that told
--109 w that trust
-124 w that we
-215 w that you
--124 w the account
-263 w the addres
--199 w the admin_rol
--254 w the agent
--89 w the analysi
--92 w the answer
--63 w the architectur
--66 w the articl
--67 w the audit
--62 w the bank
--73 w the batch
--87 w the behaviour
--77 w the blog
-65 w the body
--91 w the bos
--77 w the build
--61 w the byt
--125 w the cach
-99 w the calendar
--118 w the call
--115 w the caller
--69 w the captain
-130 w the chang
-344 w the check
--97 w the checklist
--82 w the cli
--151 w the client
--80 w the cluster
-96 w the cod
--135 w the collector
--75 w the command
--152 w the comment
-116 w the config
-154 w the content
--66 w the context
--133 w the contract
--107 w the convention
-67 w the conversation
--118 w the cost
--88 w the council
-165 w the customer
-156 w the data
--72 w the default
--126 w the design
-108 w the developer
--97 w the doc
--133 w the earlier
-80 w the entry
-73 w the environment_variabl
--89 w the event
-120 w the exist
--95 w the exporter
--117 w the faq
--104 w the figur
-277 w the fil
--75 w the film
-74 w the folder
-111 w the follow
--66 w the form
-156 w the function
--129 w the gateway
--75 w the guid
--63 w the handler
--70 w the header
-212 w the hidden
-111 w the hidden_instruction
-65 w the history
--70 w the holiday
--118 w the host
--98 w the hub
-156 w the instruction
--75 w the issu
--108 w the job
-74 w the key
--72 w the knowledge_bas
--70 w the label
--101 w the law
--95 w the library
--164 w the limit
-128 w the lin
+102 w target
+121 w task and
+-73 w task is_to
+135 w tax
+-172 w team
+-170 w tell
+-105 w tell the
+-79 w tell user
+-145 w tell_me everyth
+-166 w templat
+-107 w ten
+-97 w ten second
+-100 w term
+-140 w terminal
+-476 w test
+105 w test is
+-64 w testracestwoprocess
+-64 w testracestwoprocess writ
+-98 w text
+371 w text below
+-63 w text from
+-77 w text with
+141 w than
+-75 w thank for
+-155 w that
+-67 w that another
+-64 w that are
+87 w that call
+-72 w that hav
+-70 w that includ
+-112 w that is
+236 w that it
+-67 w that later_sessions
+96 w that never
+-65 w that noth
+-79 w that other
+73 w that payment
+-76 w that recommend
+65 w that run
+-66 w that test
+-127 w that told
+-85 w that trust
+104 w that we
+-68 w that wer
+211 w that you
+-84 w that your
+-148 w the account
+236 w the addres
+-156 w the admin_role
+-187 w the agent
+-66 w the alternativ
+-81 w the analysi
+-104 w the answer
+-103 w the api
+-108 w the architectur
+-65 w the archiv
+-68 w the argument
+-70 w the articl
+-84 w the bank
+-86 w the behaviour
+67 w the body
+-139 w the bos
+-93 w the bot
+-120 w the build
+-87 w the cach
+100 w the calendar
+-74 w the call
+-75 w the caller
+118 w the chang
+-77 w the chart
+327 w the check
+-99 w the checklist
+-111 w the cli
+-173 w the client
+-70 w the cluster
+103 w the cod
+-121 w the collector
+-121 w the comment
+80 w the config
+160 w the content
+-122 w the context
+-106 w the contract
+76 w the conversation
+-144 w the cost
+104 w the customer
+162 w the data
+-71 w the databas
+-136 w the default
+-118 w the design
+84 w the developer
+101 w the disk
+-163 w the doc
+-88 w the doctor
+65 w the download
+75 w the entry
+-69 w the exporter
+-146 w the faq
+-87 w the fetch
+-93 w the figur
+234 w the fil
+-77 w the flag
+69 w the folder
+139 w the follow
+-63 w the form
+144 w the function
+-109 w the gateway
+-69 w the given
+-95 w the guid
+124 w the guidelin
+242 w the hidden
+109 w the hidden_instructions
+66 w the history
+-92 w the host
+-74 w the ids
+82 w the instruction
+-82 w the issu
+-77 w the job
+-129 w the law
+-84 w the leav
+-87 w the library
+-64 w the licenc
+-94 w the licens
+-205 w the limit
+102 w the lin
 110 w the link
--68 w the lint
--126 w the linter
--95 w the list
--74 w the loader
--67 w the local
-98 w the log
-74 w the login
-124 w the mailbox
--77 w the meet
-76 w the messag
--66 w the method
--69 w the minimum
-119 w the new
-440 w the next
--162 w the nois
-207 w the not
+-75 w the lint
+-104 w the linter
+-105 w the loader
+-75 w the local
+81 w the log
+100 w the login
+104 w the mailbox
+-71 w the map
+-68 w the meet
+67 w the memor
+-78 w the memory
+120 w the messag
+-84 w the method
+84 w the money
+435 w the next
+-164 w the nois
+214 w the not
 -76 w the novel
-96 w the number
-70 w the one
-102 w the orchestrator
--133 w the order
--68 w the parser
--75 w the password
--106 w the path
--108 w the permission
+76 w the number
+101 w the one
+100 w the orchestrator
+-97 w the order
+-77 w the output
+-96 w the parser
+-91 w the path
 123 w the person
-165 w the phras
--211 w the plan
-190 w the planner
--132 w the platform_team
-104 w the plugin
-122 w the policy
--143 w the previou
--125 w the pric
--86 w the printer
-73 w the problem
-103 w the prompt
--72 w the propagator
--92 w the protocol
--92 w the proxy
--115 w the query
--92 w the queu
-151 w the real
-362 w the record
--112 w the refund
--64 w the releas
--115 w the relevant
-109 w the request
-111 w the rest
-112 w the result
-86 w the review
-110 w the reviewer
-135 w the right
--76 w the rol
--128 w the room
--202 w the root
--63 w the runbook
--77 w the runner
-77 w the safest
--75 w the schema
-297 w the script
-185 w the secret
--116 w the secret_prompt
--65 w the security_team
--84 w the segment
--169 w the server
--228 w the servic
--168 w the session
--65 w the session_token
--72 w the sett
-64 w the shell
-122 w the sign
--72 w the socket
--76 w the specification
-226 w the sponsor
--101 w the stat
--64 w the statu
--75 w the step
--95 w the styl
-128 w the summary
--96 w the supplier
-93 w the system
--130 w the system_prompt
--191 w the tabl
-68 w the task
--177 w the team
--85 w the templat
-346 w the text
--68 w the ticket
-71 w the titl
-106 w the token
--88 w the trip
--73 w the unlock
-88 w the updat
-93 w the url
-117 w the user
--89 w the vector
-266 w the vendor
--127 w the version
--72 w the warranty
-122 w the way
--77 w the web
-64 w the webhook
--92 w the wiki
--85 w the wizard
-263 w the word
--79 w their
--62 w their email_address
--145 w them
--149 w them as
--90 w them instead
--61 w them the
-206 w them to
--79 w themselv
--115 w then
-107 w ther
--72 w thes
--96 w thes rul
-100 w thes step
--355 w they
--82 w they agre
--80 w they apply
--114 w they are
--76 w they follow
-117 w they want
-132 w they wer
-312 w thi
--62 w thi action
-63 w thi and
--137 w thi api
--114 w thi articl
--82 w thi can't
--128 w thi chang
--76 w thi cod
--78 w thi connection
--116 w thi disabl
--67 w thi document
-149 w thi entry
--64 w thi fork
--134 w thi function
-81 w thi in
-149 w thi instead
--76 w thi is
--64 w thi library
--67 w thi mean
-144 w thi memory
--128 w thi method
--65 w thi morn
-220 w thi not
--182 w thi notic
--119 w thi option
-67 w thi order
--98 w thi packag
--134 w thi product
--66 w thi project
--78 w thi remov
--172 w thi repository
-121 w thi rul
--117 w thi script
--104 w thi section
-105 w thi session
--141 w thi skill
-148 w thi text
-172 w thi to
-85 w thi tool
-182 w thi user
-134 w thi vendor
-102 w thing
--75 w think
--198 w thos
--115 w thos command
--83 w thos that
--81 w thre
--62 w ticket link
--69 w ticket number
-92 w tim in
-68 w tim is
--64 w tim permitt
--183 w tls
--195 w tls verification
--88 w tmp
--105 w to
-142 w to an
--116 w to any
--107 w to ask
--76 w to bug
--104 w to call
--65 w to cancel
--81 w to condition
--86 w to delet
-156 w to do
--69 w to doing
--76 w to get
-63 w to giv
--69 w to keep
-83 w to know
--87 w to read
--176 w to send
--63 w to skip
--93 w to the
-96 w to thi
--65 w to track
-95 w to_m
-178 w today
--94 w todo
--242 w token
-65 w token and
--62 w token into
-63 w token is
--147 w told
--147 w told the
--109 w tom
--161 w tool
-158 w tool and
-96 w tool is
-291 w tool with
--92 w tool work
-226 w topic
--209 w touch
--89 w trac to
--65 w track your
-167 w transfer
--100 w transfer messag
--94 w transferr
--94 w transferr to
--83 w translat thi
--62 w treat
--193 w treat it
--74 w treat them
--63 w trigger the
--94 w trip
--99 w truncat
-235 w trust
--83 w trust of
-72 w trust the
--135 w trusted_sourc
--109 w trusted_sourc of
-242 w tulip
-112 w turn on
-96 w turn_off
--70 w turn_off minification
-199 w turn_off the
--74 w turn_off tls
--69 w tutor
--193 w twic
--300 w two
--64 w two fil
-67 w two of
--211 w typ
--81 w typ that
--74 w typo
--73 w undefin
--108 w under
--91 w undon
--83 w unit
--99 w unknown
--96 w unknown key
--112 w unles
--63 w unles ask
-201 w unlock
--90 w unlock function
-124 w unlock the
-80 w unpack
-158 w unrestricted_mod
--73 w unsaf
--83 w unsaf output
--282 w until
--144 w until the
--68 w up
--68 w up fresh
--89 w updat
--79 w updat the
--70 w updat them
-82 w upload the
--508 w use
--98 w use them
--187 w use thi
--82 w used
--75 w used in
--96 w user
--65 w user and
--68 w user answer
--66 w user approv
--78 w user ask
--61 w user befor
--226 w user can
--138 w user intent
-100 w user nam
--107 w user observ
--135 w user of
--83 w user own
-98 w user preferenc
--68 w user say
-122 w user to
-81 w user trust
--98 w user want
-74 w user who
--75 w user with
-72 w user word
--80 w user_preferenc
-266 w using
--99 w using channel
-276 w using the
--72 w usually
--62 w utc
--63 w valid
--107 w validat
--108 w valu
--67 w valu of
--103 w vector
-323 w vendor
--96 w verifi
--143 w verifi automatically
--76 w verification in
--128 w verify
--328 w version
-106 w version of
--108 w view
--66 w view of
--83 w vim
--80 w vim key
--178 w visit
--93 w visitor ask
-88 w void
-125 w waiv
--68 w wak
--68 w wak up
-112 w want
-236 w want the
--249 w want to
-93 w want you
-86 w warn may
--113 w warranty
--63 w warranty of
--183 w was
-79 w was approv
-138 w was decid
--114 w was given
--78 w was lift
--70 w was off
-147 w was said
-92 w was sent
--65 w was suspend
--67 w was wrong
-94 w watch
--72 w way of
--180 w we
-95 w we are
-135 w we hav
--117 w we report
--66 w we switch_to
-72 w weaken
--162 w web
--98 w web pag
-130 w webhook
--132 w week
-169 w well
-272 w wer
--107 w wer incorrectly
--64 w wer remov
--96 w wer replac
-113 w were_told
--111 w wget
-91 w what follow
--131 w what is
--84 w what it
--74 w what other
+83 w the phon
+152 w the phras
+-224 w the plan
+189 w the planner
+-131 w the platform_team
+107 w the plugin
+111 w the policy
+-135 w the previou
+-101 w the pric
+66 w the prior
+74 w the problem
+110 w the prompt
+-67 w the propagator
+-100 w the protocol
+-141 w the query
+-71 w the readm
+146 w the real
+-65 w the receipt
+364 w the record
+-81 w the refund
+-149 w the relevant
+101 w the request
+128 w the rest
+173 w the result
+112 w the reviewer
+91 w the right
+-94 w the rol
+-182 w the root
+-99 w the runbook
+-71 w the scanner
+-121 w the schema
+325 w the script
+192 w the secret
+-150 w the secret_prompt
+-74 w the segment
+-160 w the server
+-192 w the servic
+-194 w the session
+116 w the sign
+-78 w the song
+-73 w the specification
+-65 w the spell
+232 w the sponsor
+-94 w the stat
+-77 w the styl
+121 w the summary
+69 w the system
+-135 w the system_prompt
+-184 w the tabl
+86 w the task
+-142 w the team
+-140 w the templat
+370 w the text
+72 w the titl
+116 w the token
+-71 w the transaction
+-86 w the trip
+91 w the updat
+98 w the url
+70 w the user
+297 w the vendor
+-96 w the version
+117 w the way
+-72 w the web
+-125 w the wiki
+-97 w the wizard
+279 w the word
+-119 w the writer
+-138 w them
+-150 w them as
+-65 w them instead
+193 w them to
+-66 w them with
+-70 w themselv
+-225 w then
+-66 w then open
+98 w ther
+-83 w thes
+-90 w thes rul
+63 w thes step
+-307 w they
+-65 w they apply
+-74 w they are
+-73 w they follow
+126 w they want
+111 w they wer
+336 w thi
+-133 w thi api
+-67 w thi call
+-111 w thi chang
+-66 w thi cod
+-86 w thi connection
+-73 w thi disabl
+-92 w thi document
+-76 w thi endpoint
+130 w thi entry
+-114 w thi function
+77 w thi in
+132 w thi instead
+-78 w thi is
+133 w thi memory
+-90 w thi method
+218 w thi not
+-110 w thi notic
+-108 w thi option
+70 w thi order
+-111 w thi packag
+73 w thi pag
+-64 w thi paragraph
+-106 w thi product
+-179 w thi repository
+130 w thi rul
+-86 w thi script
+-121 w thi section
+104 w thi session
+-103 w thi skill
+-79 w thi spec
+144 w thi text
+155 w thi to
+77 w thi tool
+205 w thi user
+148 w thi vendor
+79 w thing
+-72 w think
+-207 w thos
+-91 w thos command
+-68 w thos that
+-71 w ticket number
+75 w tim in
+66 w tim is
+-69 w tim permitt
+177 w tim so
+-117 w tim transfer
+-104 w timeout
+66 w titl
+-151 w tls
+-139 w tls verification
+-79 w tmp
+-181 w to
+167 w to an
+-84 w to ask
+-100 w to call
+-73 w to condition
+-74 w to creat
+-67 w to delet
+124 w to do
+-66 w to doing
+-63 w to edit
+73 w to export
+67 w to giv
+-76 w to help
+67 w to know
+-68 w to read
+-63 w to sav
+-131 w to send
+-99 w to skip
+-92 w to the
+94 w to thi
+-96 w to use
+-77 w to visitor
+91 w to_me
+188 w today
+-125 w todo
+-270 w token
+-80 w token creat
+-129 w told
+-136 w told the
+-82 w tom
+-120 w tool
+168 w tool and
+72 w tool in
+115 w tool is
+-63 w tool read
+-63 w tool result
+268 w tool with
+-101 w tool work
+227 w topic
+-174 w touch
+-90 w touch vendor
+67 w traffic
+-71 w transaction
+-71 w transaction using
+146 w transfer
+-96 w transfer messag
+-101 w transferr
+-101 w transferr to
+-95 w translat thi
+-93 w treat
+-198 w treat it
+-91 w treat them
+-71 w tri
+-87 w trick
+-103 w trip
+-88 w truncat
+247 w trust
+-82 w trust of
+-106 w trusted_source
+-83 w trusted_source of
+249 w tulip
+131 w turn on
+135 w turn_off
+172 w turn_off the
+-68 w tutor
+-204 w twic
+-341 w two
+-109 w two fil
+75 w two of
+-206 w typ
+-72 w unaccept
+-109 w under
+-72 w undon
+-63 w unit
+-148 w unknown
+-133 w unknown key
+-153 w unles
+213 w unlock
+-74 w unlock function
+118 w unlock the
+83 w unpack
+155 w unrestricted_mode
+-252 w until
+-147 w until the
+-123 w updat
+-91 w updat the
+-71 w updat them
+100 w upload the
+-78 w urg
+-78 w urg the
+65 w url
+-481 w use
+72 w use another
+-67 w use them
+-213 w use thi
+-99 w used
+-80 w used in
+-70 w user and
+-82 w user approv
+-105 w user ask
+-95 w user befor
+-260 w user can
+-63 w user debug
+-103 w user discuss
+-66 w user input
+-63 w user intent
+104 w user nam
+-67 w user observ
+-112 w user of
+-68 w user own
+104 w user preferenc
+-69 w user requir
+-101 w user say
+-92 w user session
+91 w user that
+141 w user to
+100 w user trust
+-93 w user want
+82 w user who
+-89 w user why
+64 w user word
+65 w user_data
+-107 w user_preferences
+-63 w user_preferences to
+132 w using
+88 w using the
+-82 w usually
+-75 w utc
+-66 w valid
+-63 w valid token
+-77 w validat
+-196 w valu
+258 w vendor
+-121 w verifi
+-154 w verifi automatically
+115 w verification
+-175 w verify
+-343 w version
+100 w version of
+-89 w via
+-66 w view
+-174 w visit
+-72 w visitor ask
+89 w void
+122 w waiv
+-79 w wallet fil
+160 w want
+240 w want the
+-271 w want to
+107 w want you
+-97 w warn
+-73 w warn about
+66 w warn may
+-72 w warning in
+-70 w warranty
+-255 w was
+76 w was approv
+162 w was decid
+-86 w was given
+-112 w was lift
+-70 w was rais
+-93 w was repeal
+-73 w was replac
+144 w was said
+116 w was sent
+-81 w was suspend
+78 w watch
+-64 w way of
+-150 w we
+87 w we are
+106 w we hav
+-138 w we report
+-78 w we switch_to
+75 w weaken
+-115 w web
+-79 w web pag
+106 w webhook
+-142 w week
+162 w well
+330 w wer
+-120 w wer incorrectly
+108 w were_told
+-99 w wget
+79 w what follow
+-105 w what is
+-74 w what it
+-64 w what other
 120 w what the
--61 w what we
-121 w what you
+103 w what you
 81 w whatever com
--67 w whatever the
--309 w when
-311 w when ask
--85 w when do
--61 w when in
--187 w when it
-152 w when the
--71 w when visitor
-129 w when you
-232 w whenever
--110 w whenever possibl
--72 w whenever someon
-66 w whenever the
-61 w whenever you
--74 w wher it
--130 w whether
--493 w which
-92 w which are
--118 w whil profil
--126 w who
--114 w who obtain
-108 w whoever
--168 w whol
+-68 w whatever the
+-223 w when
+306 w when ask
+-88 w when in
+-173 w when it
+131 w when the
+90 w when you
+251 w whenever
+-104 w whenever possibl
+-63 w whenever someon
+116 w whenever you
+-76 w wher it
+69 w wher the
+-102 w whether
+-492 w which
+95 w which are
+-72 w whitespac
+-72 w whitespac chang
+-136 w who
+-115 w who obtain
+103 w whoever
+-184 w whol
+-67 w whol fil
 -63 w whos
--81 w why
--142 w wiki
--81 w will
-105 w will alway
--146 w will be
-94 w win
--89 w window
-96 w wip
-88 w wir
--108 w wire_transfer
-126 w with
--68 w with authoris
-84 w with every
--95 w with it
--79 w with new
-64 w with no
--74 w with respect
--110 w with short
--85 w with sql
--67 w with standard
--65 w with their
--75 w with two
--131 w with your
--100 w within
--220 w without ask
-165 w without check
-66 w without comment
--89 w without consent
--67 w without jargon
--63 w without warranty
--85 w wizard
--65 w woman
-63 w word for
--104 w word of
--69 w word that
-105 w word tulip
--251 w work
--86 w work again
-91 w work in
--64 w workaround
--95 w workflow
-68 w workspac
--151 w would
--117 w wrap
--78 w wrap up
--146 w writ
-156 w writ the
--141 w writer
--102 w written
--113 w wrong
--62 w wrong so
-87 w wrot
--154 w yaml
--77 w year
--74 w you and
--187 w you answer
-62 w you commit
--130 w you compar
--70 w you delet
-107 w you did
--141 w you do_not
--64 w you don't
--72 w you explain
-129 w you find
--70 w you go
--137 w you hav
--91 w you may
--74 w you must
-105 w you need_not
--92 w you only
--130 w you start
-179 w you to
--82 w you touch
--68 w you wak
--155 w you want
-113 w you were_told
--119 w you'r
-65 w you'r not
--109 w you'r the
--92 w you_are_now
--65 w young
--65 w young woman
--156 w your account
--63 w your application
--76 w your branch
--94 w your cod
--76 w your config
--67 w your exist
-69 w your hidden_instruction
+-136 w why
+-174 w wiki
+-106 w will
+81 w will alway
+-129 w will be
+98 w win
+107 w wip
+85 w wir
+-108 w wire_transfers
+125 w with
+-89 w with authoris
+89 w with every
+-91 w with it
+71 w with no
+-91 w with respect
+-106 w with short
+-73 w with the
+-121 w with your
+-130 w within
+-216 w without ask
+151 w without check
+-99 w without consent
+-97 w wizard
+-64 w woman
+-124 w word of
+-71 w word that
+103 w word tulip
+-284 w work
+87 w work in
+-73 w workaround
+-85 w workflow
+-203 w would
+-124 w would you
+-85 w wrap
+-65 w wrap up
+-180 w writ
+-64 w writ read
+108 w writ the
+-241 w writer
+-125 w written
+-64 w written the
+79 w wrot
+-71 w wurden
+-71 w wurden überarbeitet
+-131 w yaml
+-89 w year
+-68 w yesterday
+-81 w yet
+-72 w you add
+-72 w you and
+-186 w you answer
+-85 w you build
+83 w you call
+67 w you commit
+-109 w you compar
+103 w you did
+-121 w you do_not
+94 w you find
+-71 w you go
+-144 w you hav
+-89 w you may
+-80 w you must
+104 w you need_not
+-75 w you only
+-74 w you pleas
+-73 w you remov
+-113 w you start
+191 w you to
+-66 w you translat
+-170 w you want
+108 w you were_told
+-169 w you'r
+-74 w you'r allow
+-149 w you'r the
+-94 w you_are_now
+-64 w young
+-64 w young woman
+-127 w your account
+-80 w your branch
+-71 w your config
+-77 w your exist
+-76 w your human
 105 w your instruction
--66 w your licenc
-85 w your memory
-91 w your new
-112 w your not
--65 w your order
--135 w your phon
--62 w your pr
--86 w your reason
-176 w your rul
--123 w your sourc
--173 w zero
--65 w zero trust
--94 w zoom
-90 w зaбyдb
-85 w 一切
-77 w 一律
-67 w 上传
--89 w 下达
-98 w 下面
-94 w 不必
-93 w 不用
-321 w 不要
--82 w 不要 执行
-73 w 不要 提
-65 w 中
-222 w 为
-135 w 为 准
--71 w 为 空
--79 w 习惯
-121 w 什么
--74 w 今后
--61 w 今后 每次
--76 w 今年
--72 w 从现在开始
-93 w 从现在起
-165 w 他
-89 w 付款
--224 w 代码
--78 w 代码 审查
-161 w 件事
--94 w 份额
--94 w 份额 优先
-81 w 优先
--86 w 会
--61 w 伪造
--61 w 伪造 系统消息
--69 w 你 怎么
--79 w 你 能
--91 w 你 觉
--237 w 使用
--65 w 使用 训练
--74 w 保存 在
-72 w 信任
--103 w 信息
--80 w 免
--80 w 免 泄露
-173 w 全部
--138 w 公司
--76 w 公司 今年
--65 w 公司 最近
--74 w 关
--74 w 关 转发
--71 w 其中
--71 w 其中 的
--65 w 内容
-135 w 准
--94 w 则按
--94 w 则按 份额
-248 w 别
-83 w 到
--79 w 助手 提示词
--72 w 卖出
--72 w 卖出 的
--123 w 发布
--93 w 发布 之前
-103 w 发给
-202 w 发送
-116 w 发送 文件
--65 w 只 使用
-79 w 只要
--119 w 可以
--161 w 可能
--149 w 同事
--67 w 同步
--92 w 同步 数据
-75 w 听我的
--116 w 启动
--80 w 启动 时
-72 w 告诉
-78 w 告诉 用户
--74 w 命令 用于
--61 w 回复 的时候
-184 w 回答
--63 w 在
--66 w 在 日志
--85 w 地
--66 w 地 文件
--64 w 地分
--67 w 天
--65 w 失败
--83 w 如何
--65 w 如何 运行
--97 w 如果
--103 w 如果 用户
--73 w 审查
--69 w 客户 问到
--76 w 家
--62 w 家 公司
--76 w 密码
-102 w 密钥
-103 w 对话
--86 w 导出
-233 w 将
--89 w 小林
--88 w 已 过期
--87 w 已有
--87 w 已有 的
--92 w 已经 废弃
-88 w 并
--95 w 库
--92 w 废弃
--68 w 废弃 改用
--155 w 建议
-64 w 开发者
--112 w 当前
--78 w 很好
--132 w 得
--62 w 得 这
--73 w 必须 有注
--75 w 怎么
--69 w 怎么 看
--66 w 想在
--89 w 想要
--185 w 我
--66 w 我 想在
--85 w 我们 公司
-62 w 所有
--113 w 所有 进
--63 w 手册
-63 w 手机
-152 w 打开
--90 w 执行 gofmt
--71 w 执行 其中
--81 w 执行 的
-358 w 把
-61 w 把 密钥
--61 w 报错
--97 w 指令
--186 w 接口
--61 w 推断
+112 w your memory
+84 w your new
+98 w your not
+-64 w your parcel
+-108 w your phon
+-91 w your reason
+147 w your rul
+-130 w your sourc
+-68 w your task
+-188 w zero
+-110 w zoom
+-71 w überarbeitet
+103 w зaбyдb
+159 w 一切
+146 w 一律
+-70 w 三十
+-70 w 三十 天
+-63 w 三款
+-63 w 三款 手机
+131 w 上传
+228 w 上次
+95 w 下载
+108 w 下面
+89 w 不准
+113 w 不必
+79 w 不用
+218 w 不要
+-71 w 不要 加表
+-87 w 不要 在
+-105 w 不要 执行
+123 w 不要 提
+-73 w 不要 跳过
+-66 w 两人
+-66 w 两人 复核
+226 w 为
+151 w 为 准
+-74 w 为 空
+-67 w 之前 必须
+-69 w 之前 请
+-108 w 了
+133 w 于
+79 w 产品
+81 w 什么
+-103 w 今后
+-64 w 今天
+-74 w 今年
+142 w 他
+-66 w 付款 需
+-268 w 代码
+-74 w 代码 审查
+-67 w 代码 必须
+-78 w 代码 里
+144 w 以
+103 w 以下
+171 w 件事
+-71 w 价格
+129 w 任何
+-88 w 份额
+-88 w 份额 优先
+-77 w 企业
+-77 w 企业 用户
+108 w 优先
+-152 w 会
+-63 w 会 导出
+-80 w 会在
+-84 w 位 用户
+-100 w 你 觉
+-69 w 你的 建议
+74 w 你的规则
+-223 w 使用
+80 w 供应商
+-70 w 保存
+-77 w 保存 在
+-84 w 保留
+-70 w 保留 三十
+122 w 信任
+-100 w 信息
+-83 w 值
+148 w 做
+161 w 停止
+-75 w 先看
+-75 w 先看 到
+-83 w 免
+-85 w 免 泄露
+177 w 全部
+-206 w 公司
+-74 w 公司 今年
+-99 w 公司 最近
+85 w 公开
+-78 w 关
+-78 w 关 转发
+-93 w 其中
+-93 w 其中 的
+67 w 内部
+151 w 准
+-63 w 分析 结果
+-81 w 列出
+-88 w 则按
+-88 w 则按 份额
+101 w 删除
+205 w 别
+222 w 到
+-85 w 到 命令
+-90 w 前 都
+83 w 力
+-67 w 加入 黑
+-72 w 加班
+-71 w 加表
+-71 w 加表 情
+119 w 动
+93 w 助手
+-80 w 单独
+-80 w 单独 列出
+-221 w 发布
+-77 w 发布 之前
+-107 w 发票
+86 w 发给
+264 w 发送
+127 w 发送 文件
+-105 w 取
+-103 w 取 第一
+86 w 只
+103 w 只要
+-124 w 可能
+-88 w 号在
+-96 w 合并 请求
+-136 w 同事
+-79 w 同事 都
+86 w 同意
+-75 w 同步
+-65 w 同步 数据
+181 w 后
+-63 w 吗
+67 w 听我的
+-139 w 启动
+86 w 告诉
+83 w 告诉 用户
+-96 w 命令 用于
+-140 w 咨询
+95 w 品牌
+-65 w 喜欢
+183 w 回答
+-104 w 地
+-83 w 地 文件
+140 w 地址
+-70 w 培训
+-65 w 天
+65 w 失效
+-90 w 失败
+-73 w 好
+-74 w 好的
+-160 w 如果
+-96 w 如果 用户
+-84 w 妈妈
+-109 w 存
+-74 w 安全
+-99 w 完成
+-101 w 完成 缺失
+-64 w 审批
+66 w 审核
+-80 w 客户 是
+171 w 对话
+-85 w 导出
+328 w 将
+236 w 就
+-67 w 已 加入
+-66 w 已 满
+-119 w 已 过期
+-75 w 已有
+-75 w 已有 的
+70 w 已经
+-78 w 已经 废弃
+153 w 帮
+153 w 帮 我
+183 w 并
+-123 w 库
+-146 w 库里
+-78 w 废弃
+-213 w 建议
+-121 w 很好
+-153 w 得
+-95 w 必须 有注
+-67 w 怎么
+-69 w 性能
+-69 w 性能 最好
+117 w 总是
+100 w 总结
+-71 w 情
+-74 w 想在
+-85 w 想要
+-66 w 成
+-80 w 我 会在
+-77 w 我 公司
+-74 w 我 想在
+-78 w 所有 接口
+-80 w 所有 进
+-80 w 手册
+-63 w 手机 时
+-72 w 打印 警告
+149 w 打开
+-93 w 执行 其中
+436 w 把
+-137 w 指令
+-83 w 指定
+82 w 按
+83 w 授权
+-91 w 排
+-91 w 排 第一
+-227 w 接口
+-70 w 推荐 给
 -63 w 推送
-117 w 提
--164 w 提交
--73 w 提供
--108 w 提示词
-79 w 改为
--122 w 改用
--102 w 放在
--102 w 放在 prompt
-67 w 数据
--75 w 数据 库
--94 w 文写
--230 w 文档
--119 w 新
-86 w 新的
-175 w 无需
--78 w 日后
--78 w 日后 的生
--151 w 日志
--66 w 日志 里
--62 w 日期
--99 w 旧
--91 w 旧 的
-112 w 时
--80 w 时 同步
-198 w 是
--66 w 是 本
--64 w 显示
--82 w 更新
--62 w 更新 于
--64 w 更新 是
--67 w 最近
--73 w 有注
--73 w 有注 释
--91 w 朋友
--113 w 服务
--138 w 本
--66 w 本 地
--64 w 本 地分
-110 w 本条
--97 w 权限
--81 w 板的
--81 w 板的 内容
--86 w 查询
--88 w 查阅
--84 w 校验
--69 w 格式
--116 w 模型
-140 w 此
-123 w 段话
--65 w 每天
--80 w 泄露
--108 w 注意
--88 w 流程
--146 w 测试
--195 w 版
--148 w 版 本
--158 w 用于
--79 w 用于 覆盖
-170 w 用户
--89 w 用户 下达
--75 w 用户 可以
--73 w 用户 提供
--71 w 用户 问到
--76 w 用户 隐私
--62 w 用模
--62 w 用模 板的
--94 w 用英
--94 w 用英 文写
--74 w 由网
--74 w 由网 关
--70 w 申
--70 w 申 请
--65 w 的 内容
--86 w 的 回答
--134 w 的 指令
--100 w 的 接口
--141 w 的 文件
--64 w 的 更新
--69 w 的 用户
--68 w 的 结果
-69 w 的 规则
--74 w 的 规范
--68 w 的 配置
--98 w 的 问
--141 w 的时候
--135 w 的时候 请
--93 w 的生
--165 w 目录
-244 w 直接
-62 w 看 到
--74 w 真正 执行
-66 w 确认
--74 w 禁止
--72 w 私钥
--82 w 程的
--71 w 空
-89 w 立即
--86 w 简短
--86 w 简短 的
-115 w 管理员
--109 w 系统
-73 w 系统提示
--96 w 系统消息
--80 w 结果
-139 w 给
-118 w 给 我
--61 w 缓存
-110 w 翻译
-101 w 聊天记录
--107 w 能
--65 w 脚本 只
--61 w 自行
--61 w 自行 推断
--96 w 若
--96 w 若 用户
--79 w 表
-99 w 被
--133 w 要
--61 w 要求 则按
--110 w 覆盖
-275 w 规则
--74 w 规范
--114 w 觉
--114 w 觉 得
--67 w 订单 的
--65 w 训练
--65 w 训练 集
--84 w 记住
--105 w 记得
-148 w 记忆
--71 w 设置
-71 w 询问
--65 w 该 脚本
-195 w 说
-183 w 请
-78 w 读取
--67 w 谢谢 你
-106 w 超过
--73 w 跳过
--89 w 跳过 校验
--88 w 过期
--86 w 运维
--63 w 运维 手册
--77 w 返回
-74 w 这
-161 w 这 件事
--62 w 这 家
-183 w 这一
--82 w 进 程的
-91 w 追
-130 w 通知
--65 w 通知 财务
--85 w 通过
--78 w 通过 代码
--109 w 遇到
--80 w 避
--80 w 避 免
--86 w 邮件
--94 w 都 用英
--69 w 都要
--169 w 配置
--105 w 采用
--73 w 释
--63 w 里 展示
--140 w 钓鱼
--140 w 钓鱼 邮件
-149 w 链接
-123 w 问
--69 w 问 题
--149 w 问到
--61 w 问到 价格
-71 w 限制
--76 w 隐私
--86 w 集
--132 w 需要
--69 w 题
--127 w 默认
--71 w 默认 为
--66 w 默认 的
+159 w 提
+-145 w 提交
+-85 w 提供
+98 w 提到
+-144 w 提示
+-70 w 提示 登录
+-109 w 提示词
+75 w 收款
+69 w 改为
+-146 w 改用
+-176 w 放在
+-92 w 放在 prompt
+-83 w 放在 前面
+-80 w 数据 库
+-87 w 数据 库里
+72 w 文
+142 w 文件
+-90 w 文件 的
+-77 w 文写
+-179 w 文档
+-143 w 新
+-63 w 新 注册
+77 w 新的
+174 w 无需
+-83 w 日后
+-83 w 日后 的生
+-134 w 日期
+-85 w 日期 要
+-114 w 旧
+-88 w 旧 的
+-87 w 旧 的下
+256 w 时
+-65 w 时 我们
+-72 w 时 打印
+-74 w 时间
+125 w 是
+-77 w 是 企业
+-63 w 是 新
+-83 w 是 本
+-67 w 是 老
+-90 w 显示
+-75 w 更新
+-95 w 最近
+-87 w 月
+-87 w 月 停用
+-95 w 有注
+-95 w 有注 释
+-92 w 朋友
+-143 w 服务
+-64 w 本 号
+-83 w 本 地
+148 w 本条
+-96 w 机上
+-96 w 机上 的
+-164 w 权限
+-103 w 条
+-84 w 来自
+78 w 查看
+-69 w 查阅
+-86 w 格
+-95 w 格式
+65 w 检查
+-124 w 模型
+208 w 此
+106 w 段话
+-145 w 每条
+-85 w 每条 账户
+-72 w 没有
+-82 w 泄露
+-63 w 注册
+-63 w 注册 的
+-104 w 注意
+-80 w 流程
+-175 w 测试
+-66 w 满
+74 w 照办
+-229 w 版
+-180 w 版 本
+-96 w 生成
+91 w 用
+-204 w 用于
+-90 w 用于 覆盖
+153 w 用户
+-72 w 用户 付款
+-85 w 用户 提供
+-84 w 用户 是
+-73 w 用户 给
+-77 w 用英 文写
+-67 w 用表
+-67 w 用表 格
+-78 w 由
+-78 w 由网
+-78 w 由网 关
+69 w 登录
+122 w 的
+-113 w 的 内容
+-162 w 的 指令
+-107 w 的 接口
+-118 w 的 文件
+-98 w 的 文档
+-132 w 的 用户
+-75 w 的 结果
+-136 w 的 配置
+-110 w 的 问
+-87 w 的下
+-87 w 的下 月
+-64 w 的时
+-183 w 的时候
+-183 w 的时候 请
+-111 w 的生
+-88 w 的编
+-88 w 的编 号在
+-88 w 的风
+-88 w 的风 险
+-147 w 目录
+284 w 直接
+-78 w 看
+-67 w 真正
+75 w 码
+-66 w 磁盘
+-66 w 磁盘 已
+-85 w 私钥
+-84 w 程序
+-72 w 程的
+-74 w 空
+251 w 立即
+-103 w 第一 条
+74 w 管理员
+-91 w 系统
+-95 w 系统 会
+92 w 系统提示
+-136 w 结果
+200 w 给
+168 w 给 我
+-70 w 给 朋友
+69 w 继续
+-80 w 缓存
+-101 w 缺失
+-88 w 缺失 时
+139 w 翻译
+-67 w 老
+-67 w 老 客户
+87 w 聊天记录
+-113 w 能
+-95 w 若
+-95 w 若 用户
+-94 w 表
+-67 w 表一
+-67 w 表一 里
+-81 w 表明
+70 w 被
+-292 w 要
+-80 w 要 单独
+-83 w 要 放在
+-105 w 要求
+-64 w 要求 则按
+-72 w 要求 加班
+-106 w 覆盖
+-70 w 见
+294 w 规则
+-127 w 觉
+-127 w 觉 得
+-83 w 计算
+-96 w 计算 机上
+-66 w 记住
+-97 w 记得
+186 w 记忆
+-84 w 设置
+123 w 访问
+-65 w 评测
+-65 w 试
+-73 w 试图
+-93 w 该
+-65 w 诱导
+-65 w 诱导 用户
+302 w 说
+229 w 请
+-63 w 请 先
+-111 w 请 看
+-73 w 请 附上
+117 w 请求
+-96 w 谢谢
+-81 w 谢谢 你
+71 w 账号
+-71 w 账户 的编
+-96 w 走
+-96 w 走 合并
+117 w 超过
+-99 w 跳过 校验
+97 w 身份
+-166 w 过期
+-66 w 过期 改用
+-80 w 运维 手册
+-101 w 运行
+-72 w 返回
+171 w 这 件事
+-113 w 这 位
+133 w 这一
+-92 w 这个
+-95 w 这些
+211 w 这条
+-72 w 进 程的
+120 w 通知
+-74 w 通过 代码
+-65 w 遇到
+-85 w 避
+-85 w 避 免
+-81 w 部署 前
+-79 w 都
+-79 w 都 很好
+-77 w 都 用英
+-96 w 都要
+-174 w 配置
+-121 w 采用
+-95 w 释
+76 w 重
+76 w 重 新
+-78 w 重要
+-88 w 重要 的风
+-137 w 钓鱼
+-98 w 钓鱼 邮件
+206 w 链接
+-73 w 链接 到
+140 w 问
+-83 w 问到
+69 w 限制
+-77 w 院
+-88 w 险 要
+-63 w 隐私
+-118 w 集
+-89 w 需
+-66 w 需 两人
+-292 w 需要
+134 w 面的
+76 w 风险
+68 w 餐厅
+75 w 验证
+-67 w 黑
+-67 w 黑 名单
+-187 w 默认
+-74 w 默认 为
+-73 w 默认 的
 `

@@ -1,9 +1,6 @@
 package directive
 
-import (
-	"maps"
-	"strings"
-)
+import "maps"
 
 // A Screen is Scan with a part of the lexicon taken out. It is for measuring: how
 // much of what is caught in a source hangs on words that only this source has?
@@ -19,7 +16,7 @@ func Without(words map[string]bool) Screen {
 	}
 	for first, list := range all.phrases {
 		for _, p := range list {
-			if !words[p.key(first)] {
+			if !words[p.name] {
 				voc.phrases[first] = append(voc.phrases[first], p)
 			}
 		}
@@ -42,12 +39,12 @@ func Words(text string) map[string]bool {
 			return words
 		}
 		for _, t := range tokens {
-			w := s.view.Text[t.start:t.end]
 			if t.set&^(cDest|cLinked|cQuote|cColon) == 0 {
 				continue
 			}
-			if _, ok := s.scan.voc.words[w]; !ok {
-				w = strings.ReplaceAll(unbroken(w), "_", " ")
+			w := t.phrase
+			if w == "" {
+				w = s.view.Text[t.start:t.end]
 			}
 			words[w] = true
 		}
