@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPathsOutsideTheToolChangeNothing: a path that is not one of the tool's is refused
+// TestG2_PathsOutsideTheTool: a path that is not one of the tool's is refused
 // whatever it would name without the prefix, by every command.
-func TestPathsOutsideTheToolChangeNothing(t *testing.T) {
+func TestG2_PathsOutsideTheTool(t *testing.T) {
 	texts := func(r *Room) map[string]string {
 		files := map[string]string{}
 		for _, m := range listed(t, r) {

@@ -21,29 +21,35 @@ var errNarrowed = errors.New("a writer's client lists and calls tools, and nothi
 // describe says what is known of a server's tool. Where the server is not the runtime's
 // own, Server is its name, and nothing of it is kept.
 func describe(t *mcp.Tool) scribe.Tool {
-	hints := cmp.Or(t.Annotations, new(mcp.ToolAnnotations))
-	return scribe.Tool{Name: t.Name, Schema: t.InputSchema, OpenWorld: hints.OpenWorldHint, Destructive: hints.DestructiveHint}
+	return scribe.Tool{Name: t.Name, Schema: t.InputSchema, OpenWorld: hints(t).OpenWorldHint, Destructive: hints(t).DestructiveHint}
 }
 
 // narrowed shows a writer the tools that were kept, and asks the guard about each call.
 func narrowed(g *scribe.Guard, kept []*mcp.Tool) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			switch p := req.GetParams().(type) {
-			case *mcp.ListToolsParams:
+			switch p, _ := req.GetParams().(*mcp.CallToolParams); method {
+			case "tools/list":
 				return &mcp.ListToolsResult{Tools: append(ours(g), kept...)}, nil
-			case *mcp.CallToolParams:
+			case "tools/call":
 				if r := g.Check(ctx, scribe.Call{Tool: p.Name, Args: p.Arguments}); !r.Run {
 					return answer(r), nil
 				}
-				return next(ctx, method, req)
+			case "ping": // keeps the connection
+			default:
+				return nil, errNarrowed // resources and prompts reach the server past its tools
 			}
-			return nil, errNarrowed // resources and prompts reach the server past its tools
+			return next(ctx, method, req)
 		}
 	}
 }
 
 // glue end
+
+// hints are what a server says of its tool; a hint can remove one and never keeps one.
+func hints(t *mcp.Tool) *mcp.ToolAnnotations {
+	return cmp.Or(t.Annotations, new(mcp.ToolAnnotations))
+}
 
 // ours declares the guard's tools in the protocol's words.
 func ours(g *scribe.Guard) []*mcp.Tool {
