@@ -280,6 +280,14 @@ func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error 
 			return err
 		}
 	}
+	// Git takes a copy away that one side alone brought back, whatever became of it there.
+	for _, a := range journal.Sorted(j.state.Archived) {
+		if data, err := r.version(a.Seq, a.Hash); err == nil {
+			if err := r.disk.LibWriteNew(archiveName(a.Retired, a.Path), data); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
+	}
 	for _, seq := range j.marks {
 		if err := r.disk.LibWriteNew(mark(seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err

@@ -147,7 +147,7 @@ func (c *chronicle) act() {
 		if v, err := rolledBack(c.r, int64(seq), p); err != nil || v.Outcome != Accepted {
 			c.t.Fatal(v.Err(), err)
 		}
-		c.did(c.with(func(b *book) { b.stands[p] = was }))
+		c.did(c.undone(seq)...)
 	case 7: // an editor saves, and the operator takes it
 		c.mem.Plant(p, rootfs.File, []byte(text))
 		if vs, err := c.r.Adopt(ctx, UserVerified, Memory{Path: p, Hash: journal.Sum([]byte(text))}); err != nil || vs[0].Outcome != Accepted {
@@ -175,6 +175,28 @@ func (c *chronicle) act() {
 		}
 		c.did(c.with(func(b *book) { b.stands[q] = text }))
 	}
+}
+
+// undone gives the books after each row of a rollback to seq, which may have taken other
+// paths along.
+func (c *chronicle) undone(seq int) (after []book) {
+	b := c.now
+	for rec, err := range c.r.History(context.Background(), "") {
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if rec.Seq < int64(len(c.at)) || rec.Op != journal.OpRollback {
+			continue
+		}
+		b = b.copied()
+		if text, stood := c.at[seq].stands[rec.Path]; stood {
+			b.stands[rec.Path] = text
+		} else {
+			delete(b.stands, rec.Path)
+		}
+		after = append(after, b)
+	}
+	return after
 }
 
 // TestG10_RowsRebuildTheRoom: at every row of a long random history, and at every moment
