@@ -491,3 +491,11 @@ func (r *Room) GitAdvice() (ignore, attributes string) {
 	}
 	return ignore, attributes + "/.scribe/** -text\n"
 }
+
+// sideOf reads the rows that a row joined; none for any other row.
+func (r *Room) sideOf(row journal.Row) []journal.Row {
+	if row.Op != journal.OpJoin || !r.vouched(row) {
+		return nil
+	}
+	return r.joinedSides([]journal.Row{row})[0].rows
+}

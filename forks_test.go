@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/rootfs"
@@ -216,6 +217,54 @@ func forkedRoom(t testing.TB, o *Options) *rootfs.Mem {
 	return mem
 }
 
+// TestPurgeAfterAMerge: a purge takes what the memory was on the other side too, texts that
+// were replaced there before the merge included.
+func TestPurgeAfterAMerge(t *testing.T) {
+	o := sharedKey(1 << 20)
+	r, mem := newRoom(t, o)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE 1\n"})
+	base := everyFile(t, mem, "")
+	mem2 := mem.CrashClone(newRNG(1), 1)
+	mem2.SetIdentity("another machine")
+	two := reopen(t, mem2, o)
+	store(t, r, Operator, Candidate{Path: "b.md", Text: "mine\n"})
+	wantAccepted(t, byHand(t, two, Candidate{Path: "a.md", Old: "1", New: "2"}))
+	wantAccepted(t, byHand(t, two, Candidate{Path: "a.md", To: "z.md"}))
+	wantAccepted(t, byHand(t, two, Candidate{Path: "z.md", Old: "2", New: "3"}))
+	merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
+	again := must1(openMem(t, mem, o))
+	if got := read(t, again, "z.md"); got != "PRIVATE 3\n" {
+		t.Fatalf("control: %q", got)
+	}
+	for _, path := range []string{"z.md", "a.md"} {
+		if left, err := again.Purge(context.Background(), path, "asked to"); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+	}
+	for name, text := range everyFile(t, mem, "") {
+		if strings.Contains(text, "PRIVATE") {
+			t.Errorf("%s holds it", name)
+		}
+	}
+	if fs, err := again.Check(context.Background(), false); err != nil || len(rulesOf(fs, Held)) > 0 {
+		t.Errorf("%v, %v", fs, err)
+	}
+}
+
+// TestPurgeThatCanNotProve: what nobody can read may hold the text, and the answer says so.
+func TestPurgeThatCanNotProve(t *testing.T) {
+	r, mem := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE\n"})
+	snapshotText(t, r)
+	name := sessionDir + must1(r.disk.LibList("sessions"))[0]
+	mem.Plant(".scribe/"+name, rootfs.File, []byte("00\n{\"snapshot\":{\"Text\":\"PRIVATE\"}}"))
+	mem.Plant(".scribe/versions/outside-0123456789ab.md", rootfs.File, []byte("PRIVATE, and more\n"))
+	left, err := r.Purge(context.Background(), "a.md", "asked to")
+	if got := rulesOf(left, Held); err != nil || !slices.Equal(got, []string{"purge.parked versions/outside-0123456789ab.md", "purge.unproven " + name}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 // TestG10_CrashWhileJoining: cut short at any step, a join goes on at the next open, and
 // ends the same.
 func TestG10_CrashWhileJoining(t *testing.T) {
@@ -257,7 +306,7 @@ func TestG10_CrashWhileJoining(t *testing.T) {
 // TestG10_WhatIsNoMerge: damage that a merge does not explain is not joined away.
 func TestG10_WhatIsNoMerge(t *testing.T) {
 	o := sharedKey(1 << 20)
-	other, _ := newRoom(t, &Options{Key: o.Key, Now: tick()})
+	other, _ := newRoom(t, &Options{Key: o.Key, Now: func() time.Time { return time.Unix(99, 0) }})
 	store(t, other, Operator, Candidate{Path: "z.md", Text: "from elsewhere\n"})
 	foreign := string(must1(other.disk.LibRead(auditName, maxAudit)))
 	for name, change := range map[string]func(lines []string) string{

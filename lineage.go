@@ -73,6 +73,30 @@ func (d *descent) step(row journal.Row) {
 	}
 }
 
+// join takes in the rows of a side that was joined. What each path had there, it had.
+func (d *descent) join(side []journal.Row) {
+	if len(side) == 0 {
+		return
+	}
+	there := descent{texts: map[string]map[string]bool{}, names: map[string][]string{}}
+	for path, texts := range d.texts {
+		there.texts[path], there.names[path] = maps.Clone(texts), slices.Clone(d.names[path])
+	}
+	for _, row := range side {
+		there.step(row)
+	}
+	for path, texts := range there.texts {
+		d.texts[path] = merge(d.texts[path], texts)
+	}
+	for path, names := range there.names {
+		for _, name := range names {
+			if !slices.Contains(d.names[path], name) {
+				d.names[path] = append(d.names[path], name)
+			}
+		}
+	}
+}
+
 // begin takes in what a base says of the rows before it.
 func (d *descent) begin(s *journal.State) {
 	d.texts, d.names = map[string]map[string]bool{}, map[string][]string{}
@@ -117,6 +141,7 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 			l.purge(row, line, restsOn(before))
 		}
 		line.step(row)
+		line.join(r.sideOf(row))
 		l.take(before, row)
 		return true
 	})

@@ -20,7 +20,9 @@ import (
 // file, the archive, the versions under every name that it had, what waits under its
 // path, the stored snapshots that show it. A row without a hash stays, the path keeps
 // its tomb, and what waited can not be proposed again. Copies outside the room (git,
-// backups, an editor) are beyond it. It reports what it could not remove; a purge
+// backups, an editor) are beyond it. It reports what it could not remove ("purge.left",
+// "purge.kept") and where it can not prove that nothing of the text is left, because nobody
+// knows whose the bytes are ("purge.parked") or they can not be read ("purge.unproven"); a purge
 // that is cut short is finished when the room is opened.
 func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error) {
 	unlock, err := r.lock(ctx)
@@ -110,8 +112,12 @@ func (r *Room) erase(ctx context.Context, seq int64, saw []byte) (left []Finding
 	if err != nil {
 		return left, err
 	}
-	if err := r.forgetSnapshots(p.names); err != nil {
+	unread, err := r.forgetSnapshots(p.names)
+	if err != nil {
 		return left, err
+	}
+	for _, name := range unread {
+		left = append(left, Finding{Rule: "purge.unproven", Outcome: Held, Field: name, Message: "the state of a session can not be understood, so it can not be shown that the text is not in it", Fix: "nothing reads it; empty the file by hand if the text must not be there"})
 	}
 	for _, name := range parked {
 		left = append(left, Finding{Rule: "purge.parked", Outcome: Held, Field: name, Message: "bytes from outside were kept here, of no memory that is known", Fix: "look at them, and remove the file by hand"})
@@ -152,6 +158,7 @@ func (r *Room) purgeAt(ctx context.Context, seq int64) (p purge, err error) {
 			return false
 		}
 		line.step(row)
+		line.join(r.sideOf(row))
 		return true
 	})
 	return p, err
@@ -232,7 +239,8 @@ func (r *Room) removeAll(names []string) (left []Finding) {
 
 // forgetSnapshots drops the stored snapshots that show one of the memories: its description is
 // text too. They are rendered anew when they are asked for.
-func (r *Room) forgetSnapshots(paths []string) error {
+// unread lists the states that can not be understood: what they hold is not known.
+func (r *Room) forgetSnapshots(paths []string) (unread []string, err error) {
 	for _, s := range r.sessionsOpen() {
 		s.mu.Lock()
 		s.state.forget(paths)
@@ -244,7 +252,7 @@ func (r *Room) forgetSnapshots(paths []string) error {
 	}
 	names, err := r.disk.LibList("sessions")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, n := range names {
 		name := sessionDir + n
@@ -252,12 +260,19 @@ func (r *Room) forgetSnapshots(paths []string) error {
 			continue
 		}
 		st, err := r.readSession(name)
-		if err != nil || !st.forget(paths) {
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || st.Ceiling == "" {
+			unread = append(unread, name)
+			continue
+		}
+		if !st.forget(paths) {
 			continue
 		}
 		if err := r.writeSession(name, st); err != nil {
-			return fmt.Errorf("purge: a session's snapshot could not be replaced: %w", err)
+			return unread, fmt.Errorf("purge: a session's snapshot could not be replaced: %w", err)
 		}
 	}
-	return nil
+	return unread, nil
 }
