@@ -496,7 +496,7 @@ func (r *Room) settle(w *world, plan []*proposal) (*batch, []Verdict, error) {
 	}
 	for i, p := range plan {
 		v := &verdicts[i]
-		b.outside(w.state, p.names[0].shown(), p.was)
+		b.outsideOf(w, p)
 		v.Outcome, v.Findings = p.outcome(), p.findings
 		if v.Outcome == Accepted {
 			v.Notices = p.notices // of what is stored; nothing else is

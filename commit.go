@@ -72,6 +72,14 @@ func (b *batch) outside(state *journal.State, path string, s standing) {
 	}
 }
 
+// outsideOf does so for each name of a proposal.
+func (b *batch) outsideOf(w *world, p *proposal) {
+	b.outside(w.state, p.names[0].shown(), p.was)
+	if to := p.names[1].shown(); to != "" && to != p.names[0].shown() {
+		b.outside(w.state, to, p.dest)
+	}
+}
+
 // note adds a row that moves no bytes.
 func (b *batch) note(row journal.Row) int {
 	b.rows = append(b.rows, row)
@@ -115,7 +123,7 @@ func (r *Room) store(b *batch, p *proposal, w *world, row journal.Row, v *Verdic
 		b.moves = append(b.moves, move{row: i, path: p.target(), put: data}, move{row: i, path: p.path(), old: p.was.disk})
 		b.unline(row.Path)
 		b.line(row.To, metaOf(row.To, data), p.trust, w.now)
-		if err := r.relinkRenamed(b, w, row.Path, row.To, row.Decision); err != nil {
+		if err := r.relinkRenamed(b, w, row.Path, row.To, journal.Decision{By: row.By}); err != nil {
 			return err
 		}
 		v.Memory = storedMemory(row.To, data, p, w.now)

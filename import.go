@@ -274,6 +274,7 @@ func (in *importing) admit(ctx context.Context, e importEntry) (again bool, err 
 		in.stow(p, f, &v)
 		in.plan, in.stays = append(in.plan, p), append(in.stays, e.at)
 	default:
+		in.b.outsideOf(in.w, p)
 		row := journal.Row{Decision: journal.Decision{By: "operator", Reason: "import", Rules: ruleNames(p.findings)}}
 		err = r.store(&in.b, p, in.w, row, &v)
 		in.plan, in.stays = append(in.plan, p), append(in.stays, e.at)

@@ -138,7 +138,7 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 			return true
 		}
 		if row.Op == journal.OpPurge && row.ID == "" {
-			l.purge(row, line, restsOn(before))
+			l.purge(row, line, before)
 		}
 		line.step(row)
 		line.join(r.sideOf(row))
@@ -268,11 +268,20 @@ func (l *lineage) end(k *kin, path string, row journal.Row) {
 
 // purge notes which files a purge was to take: what the memory's line held until then, and
 // no other memory rested on.
-func (l *lineage) purge(row journal.Row, line descent, need rests) {
+func (l *lineage) purge(row journal.Row, line descent, before *journal.State) {
 	texts, names := line.texts[row.Path], append([]string{row.Path}, line.names[row.Path]...)
+	kept := map[string]bool{} // as leftovers has it
+	for path, a := range before.Accepted {
+		kept[journal.VersionName(a.Seq, a.Hash)] = kept[journal.VersionName(a.Seq, a.Hash)] || path != row.Path
+	}
+	for _, a := range before.Archived {
+		kept[journal.VersionName(a.Seq, a.Hash)] = kept[journal.VersionName(a.Seq, a.Hash)] || a.Path != row.Path
+	}
+	for path, t := range before.Tombs {
+		kept[journal.VersionName(t.Seq, t.Hash)] = kept[journal.VersionName(t.Seq, t.Hash)] || !slices.Contains(names, path)
+	}
 	for name, k := range l.files {
-		other := slices.ContainsFunc(need[name], func(path string) bool { return !slices.Contains(names, path) })
-		k.purged = k.purged || k.seq <= row.Seq && texts[k.hash[:12]] && !other
+		k.purged = k.purged || k.seq <= row.Seq && texts[k.hash[:12]] && !kept[name]
 	}
 }
 

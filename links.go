@@ -2,7 +2,9 @@ package scribe
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,9 +21,14 @@ import (
 // supersedes lists the paths that a memory took the place of, sorted. It is named by its
 // path, or by its name in the archive.
 func supersedes(state *journal.State, name string) []string {
+	return supersedesBut(state, name, nil)
+}
+
+// supersedesBut is supersedes without some entries of the archive.
+func supersedesBut(state *journal.State, name string, gone map[string]journal.Archived) []string {
 	var old []string
-	for _, a := range state.Archived {
-		if a.SupersededBy == name && !slices.Contains(old, a.Path) {
+	for at, a := range state.Archived {
+		if _, not := gone[at]; !not && a.SupersededBy == name && !slices.Contains(old, a.Path) {
 			old = append(old, a.Path)
 		}
 	}
@@ -169,17 +176,11 @@ func (r *Room) unlink(b *batch, w *world, name string, d journal.Decision) error
 	if a.SupersededBy == "" {
 		return nil
 	}
-	if err := r.forgetIn(b, w, a, d); err != nil {
+	old := supersedesBut(w.state, a.SupersededBy, map[string]journal.Archived{name: a})
+	if err := r.remirror(b, w, a.SupersededBy, old, d); err != nil {
 		return err
 	}
 	return r.addLink(b, a, supersedes(w.state, name), "", d)
-}
-
-// forgetIn takes an archived memory out of what the text of its successor says that it
-// supersedes.
-func (r *Room) forgetIn(b *batch, w *world, a journal.Archived, d journal.Decision) error {
-	old := slices.DeleteFunc(supersedes(w.state, a.SupersededBy), func(path string) bool { return path == a.Path })
-	return r.remirror(b, w, a.SupersededBy, old, d)
 }
 
 // relinkRenamed brings what the texts of superseded memories say in line with the new
@@ -194,6 +195,38 @@ func (r *Room) relinkRenamed(b *batch, w *world, from, to string, d journal.Deci
 		}
 	}
 	return nil
+}
+
+// forgetLinks takes what stood at a path, and is to be purged, out of the links of others
+// and out of what their texts say, as a change before the purge.
+func (r *Room) forgetLinks(ctx context.Context, w *world, path string) error {
+	var b batch
+	d := journal.Decision{By: "operator"}
+	gone := map[string]journal.Archived{}
+	for name, a := range w.state.Archived {
+		if a.Path == path {
+			gone[name] = a
+		}
+	}
+	heirs := map[string]bool{}
+	for name, a := range journal.Sorted(w.state.Archived) {
+		_, goes := gone[name]
+		_, toGone := gone[a.SupersededBy]
+		switch {
+		case !goes && (a.SupersededBy == path || toGone):
+			if err := r.addLink(&b, a, supersedes(w.state, name), "", d); err != nil {
+				return err
+			}
+		case goes && !toGone && a.SupersededBy != "" && a.SupersededBy != path:
+			heirs[a.SupersededBy] = true
+		}
+	}
+	for _, heir := range slices.Sorted(maps.Keys(heirs)) {
+		if err := r.remirror(&b, w, heir, supersedesBut(w.state, heir, gone), d); err != nil {
+			return err
+		}
+	}
+	return r.commit(ctx, w, &b)
 }
 
 // addLinks fills in, for listings, what each memory took the place of.

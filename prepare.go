@@ -42,7 +42,9 @@ func (r *Room) prepare(w *world, who author, cs []Candidate) ([]*proposal, error
 			p.was.bytes = p.was.disk // the operator looked at what lies there, and changes that
 		}
 		p.op = opOf(c, p.was)
-		p.links = slices.Concat(supersedes(w.state, p.names[0].shown()), c.Supersedes)
+		if p.links = slices.Clone(c.Supersedes); p.was.kind != absent { // else it was deleted outside, and its links go with it
+			p.links = append(p.links, supersedes(w.state, p.names[0].shown())...)
+		}
 		slices.Sort(p.links)
 		p.links = slices.Compact(p.links)
 		p.text = textOf(c, p.op, p.was)

@@ -60,6 +60,9 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	if known, err := r.everStood(ctx, path); err != nil || !known && s.kind == absent && len(gone) == 0 {
 		return nil, cmp.Or(err, error(&fs.PathError{Op: "purge", Path: path, Err: fs.ErrNotExist}))
 	}
+	if err := r.forgetLinks(ctx, w, path); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	seq := r.ledger.head.Seq + 1
 	r.mu.Unlock()

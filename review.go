@@ -345,6 +345,7 @@ func (r *Room) approve(b *batch, w *world, res Resolution, plan string, d journa
 		row.Ref = a.Retired
 		b.gone = append(b.gone, archiveName(a.Retired, a.Path))
 	}
+	b.outsideOf(w, p)
 	at := len(b.rows)
 	if err := r.store(b, p, w, row, &v); err != nil {
 		return Verdict{}, err

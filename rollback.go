@@ -144,26 +144,35 @@ func moves(row journal.Row) bool {
 // setAllBack adds to a batch what a rollback changes.
 func (r *Room) setAllBack(b *batch, w *world, back past) ([]Verdict, error) {
 	d := journal.Decision{By: "operator", Reason: fmt.Sprintf("as of row %d", back.seq), Ref: back.seq}
-	among := func(path string) bool { return slices.Contains(back.paths, path) }
-	plan := ""
-	if len(back.paths) > 1 {
-		plan = r.planID(w, back.paths[0])
+	goes := map[string]bool{} // the paths at which something changes
+	for _, path := range back.paths {
+		as, err := r.asThen(w, back.then, path)
+		if err != nil {
+			return nil, err
+		}
+		goes[path] = !as
 	}
 	gone := map[string]journal.Archived{} // retirements that never were, by their name
 	for name, a := range w.state.Archived {
-		if among(a.Path) && a.Retired > back.seq {
+		if goes[a.Path] && a.Retired > back.seq {
 			gone[name] = a
 		}
+	}
+	plan := ""
+	if len(back.paths) > 1 {
+		plan = r.planID(w, back.paths[0])
 	}
 	var verdicts []Verdict
 	for _, path := range back.paths {
 		acc, stood := back.then.Accepted[path]
 		row := journal.Row{Change: journal.Change{Op: journal.OpRollback, Path: path, Trust: acc.Trust}, Decision: d, Group: journal.Group{Plan: plan}}
-		var v Verdict
+		v := Verdict{Outcome: Accepted, Memory: Memory{Path: path, Hash: acc.Hash}}
 		var err error
-		if stood {
-			v, err = r.setOneBack(b, w, row, acc, gone, among)
-		} else {
+		switch {
+		case !goes[path]:
+		case stood:
+			v, err = r.setOneBack(b, w, row, acc, gone, goes)
+		default:
 			v, err = r.freePath(b, w, row, gone)
 		}
 		if err != nil {
@@ -171,21 +180,51 @@ func (r *Room) setAllBack(b *batch, w *world, back past) ([]Verdict, error) {
 		}
 		verdicts = append(verdicts, v)
 	}
-	for _, a := range journal.Sorted(gone) {
+	heirs := map[string]bool{} // what stays, and took the place of what never went
+	for _, a := range gone {
 		b.gone = append(b.gone, archiveName(a.Retired, a.Path))
-		if _, again := gone[a.SupersededBy]; a.SupersededBy == "" || again || among(a.SupersededBy) {
-			continue
+		if _, again := gone[a.SupersededBy]; a.SupersededBy != "" && !again && !goes[a.SupersededBy] {
+			heirs[a.SupersededBy] = true
 		}
-		if err := r.forgetIn(b, w, a, journal.Decision{By: "operator"}); err != nil {
+	}
+	for _, heir := range slices.Sorted(maps.Keys(heirs)) {
+		if err := r.remirror(b, w, heir, supersedesBut(w.state, heir, gone), journal.Decision{By: "operator"}); err != nil {
 			return nil, err
 		}
 	}
 	return verdicts, nil
 }
 
+// asThen reports whether a path is as it was: the same accepted text at the same trust, on
+// the disk too, or nothing.
+func (r *Room) asThen(w *world, then *journal.State, path string) (bool, error) {
+	was, stood := then.Accepted[path]
+	is, stands := w.state.Accepted[path]
+	if !stood && !stands {
+		return true, nil
+	}
+	if stood != stands || was.Hash != is.Hash || was.Trust != is.Trust {
+		return false, nil
+	}
+	p, err := relpath.Parse(path)
+	if err != nil {
+		return false, err
+	}
+	s, err := r.standing(w.state, p)
+	return s.kind == active && !s.waived, err
+}
+
 // setOneBack puts one memory back, with what its text says of links brought in line.
-func (r *Room) setOneBack(b *batch, w *world, row journal.Row, then journal.Accepted, gone map[string]journal.Archived, among func(string) bool) (Verdict, error) {
+func (r *Room) setOneBack(b *batch, w *world, row journal.Row, then journal.Accepted, gone map[string]journal.Archived, goes map[string]bool) (Verdict, error) {
 	data, err := r.version(then.Seq, then.Hash) // under the lock: a purge may have come between
+	if err != nil {
+		return Verdict{}, err
+	}
+	p, err := relpath.Parse(row.Path)
+	if err != nil {
+		return Verdict{}, err
+	}
+	is, err := r.standing(w.state, p)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -193,20 +232,13 @@ func (r *Room) setOneBack(b *batch, w *world, row journal.Row, then journal.Acce
 	for name, a := range w.state.Archived {
 		_, dropped := gone[name]
 		_, returns := gone[a.SupersededBy]
-		if !dropped && (a.SupersededBy == row.Path || returns && w.state.Archived[a.SupersededBy].Path == row.Path) {
+		if !dropped && (a.SupersededBy == row.Path && is.kind != absent || returns && w.state.Archived[a.SupersededBy].Path == row.Path) {
 			old = append(old, a.Path)
 		}
 	}
 	slices.Sort(old)
 	data = mirrorLinks(data, slices.Compact(old), "", true)
-	if now, stands := w.state.Accepted[row.Path]; stands && now.Hash == journal.Sum(data) && now.Trust == then.Trust {
-		if p, err := relpath.Parse(row.Path); err == nil {
-			if s, err := r.standing(w.state, p); err == nil && s.kind == active {
-				return Verdict{Outcome: Accepted, Memory: s.memory(row.Path)}, nil // nothing to do
-			}
-		}
-	}
-	if owner := keyOwner(w.state, metaOf(row.Path, data).Key, among); owner != "" {
+	if owner := keyOwner(w.state, metaOf(row.Path, data).Key, func(path string) bool { return goes[path] }); owner != "" {
 		return verdict(Memory{Path: row.Path}, refuse("conflict.key", Rejected, "path", fmt.Sprintf("its key belongs to %.120q by now", owner), "archive or roll back that memory first")), nil
 	}
 	return r.setBack(b, w, row, data)
@@ -230,11 +262,10 @@ func (r *Room) freePath(b *batch, w *world, row journal.Row, gone map[string]jou
 		return verdict(v.Memory, outsideSecret(row.Path)), nil
 	}
 	b.outside(w.state, row.Path, s)
-	if s.kind == absent {
-		return v, nil // deleted outside; that is on record now
+	row.Old, row.Trust = s.diskHash(), ""
+	if at := b.note(row); s.disk != nil { // else it was deleted outside
+		b.moves = append(b.moves, move{row: at, path: p, old: s.disk})
 	}
-	row.Old, row.Trust = journal.Sum(s.disk), ""
-	b.moves = append(b.moves, move{row: b.note(row), path: p, old: s.disk})
 	b.unline(row.Path)
 	for name, a := range journal.Sorted(w.state.Archived) {
 		if _, returns := gone[name]; !returns && a.SupersededBy == row.Path {
