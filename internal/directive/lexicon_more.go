@@ -6,24 +6,24 @@ package directive
 func others() []entry {
 	return []entry{
 		// German, French, Spanish, Portuguese, Italian, Dutch, Polish, Turkish, Indonesian, Vietnamese.
-		{cDrop, "ignorar keer negeren ne_tiens_plus_compte ne_tenez_plus_compte ne_suivez_plus haz_caso_omiso caso_omiso no_sigas wszystkich zapomnijcie pomiń dikkate_alma hãy_quên jangan_ikuti nicht_mehr_befolgen ignoriere ignorieren ignoriert missachte missachten vergiss vergessen übergehe ignorez ignorer oubliez oublie oublier négligez ignora ignore ignorar ignoren olvida olvide olvidar descarta " +
+		{cDrop, "verwirf verwerfen ignorierst pasa_por_alto deja_de_lado deje_de_lado ignorez_tout laisse_tomber fais_abstraction scarta tralascia abandone descarte esquecer ignorar keer negeren ne_tiens_plus_compte ne_tenez_plus_compte ne_suivez_plus haz_caso_omiso caso_omiso no_sigas wszystkich zapomnijcie pomiń dikkate_alma hãy_quên jangan_ikuti nicht_mehr_befolgen ignoriere ignorieren ignoriert missachte missachten vergiss vergessen übergehe ignorez ignorer oubliez oublie oublier négligez ignora ignore ignorar ignoren olvida olvide olvidar descarta " +
 			"esqueça esquece desconsidere desconsiderar ignori dimentica dimenticare trascura negeer vergeet zignoruj ignoruj zapomnij yoksay görmezden_gel unut abaikan lupakan bỏ_qua hãy_bỏ_qua quên"},
-		{cPrior, "vorher zuvor bisher reçues reçu recibidas recibiste finora antes_dito foi_dito dito_antes te_dijeron indicaron eerder wcześniejszych poprzednich öncekilerin avant vorherigen vorherige bisherigen bisherige früheren frühere obigen vorangegangenen précédentes précédents précédente antérieures anteriores anterior previas previos antes precedenti precedente vorige eerdere poprzednie wcześniejsze " +
+		{cPrior, "ursprünglichen ursprüngliche initialen originales iniciais originais originali iniziali ci-dessus arriba acima vorher zuvor bisher reçues reçu recibidas recibiste finora antes_dito foi_dito dito_antes te_dijeron indicaron eerder wcześniejszych poprzednich öncekilerin avant vorherigen vorherige bisherigen bisherige früheren frühere obigen vorangegangenen précédentes précédents précédente antérieures anteriores anterior previas previos antes precedenti precedente vorige eerdere poprzednie wcześniejsze " +
 			"önceki sebelumnya trước trước_đó initiales iniciales"},
 		{cAll, "alle allen sämtliche toutes tous todas todos tudo tutte tutti wszystkie tüm semua tất_cả mọi jede immer"},
-		{cRule, "vorschriften consignas poleceniach poleceń instrukcji talimatların wytyczne perintah anweisungen anweisung instruktionen richtlinien vorgaben instructions consignes directives instrucciones directrices indicaciones instruções diretrizes istruzioni direttive instructies instrukcje polecenia talimatları talimatlar instruksi perintah hướng_dẫn chỉ_dẫn"},
+		{cRule, "leitlinien befehle ordres règles_reçues órdenes mandatos comandos ordens comandi vorschriften consignas poleceniach poleceń instrukcji talimatların wytyczne perintah anweisungen anweisung instruktionen richtlinien vorgaben instructions consignes directives instrucciones directrices indicaciones instruções diretrizes istruzioni direttive instructies instrukcje polecenia talimatları talimatlar instruksi perintah hướng_dẫn chỉ_dẫn"},
 		{cPolicy, "regeln règles reglas regras regole regels zasady kuralları aturan quy_tắc pidieron"},
 		{cPrompt, "systemprompt system_prompts systemaufforderung invite_système prompt_système prompt_del_sistema prompt_do_sistema prompt_de_sistema prompt_di_sistema systeemprompt instrucciones_del_sistema"},
-		{cReveal, "zeige zeigen gib verrate affichez affiche révèle révélez montre muestra revela muestre mostrar mostre revele exiba mostra rivela toon pokaż göster tampilkan"},
+		{cReveal, "zeig nenne verraten gib_aus dévoile affiche di dime enséñame escribe_tu diga conte mostrami zeige zeigen gib verrate affichez affiche révèle révélez montre muestra revela muestre mostrar mostre revele exiba mostra rivela toon pokaż göster tampilkan"},
 		{cNeg, "nicht kein keine niemals ne pas jamais nunca não niet jangan không đừng"},
 		{cNeg | cTell, "no_menciones no_mencione no_mencionar no_digas no_diga no_informes no_reveles non_dire non_menzionare não_mencione não_diga não_conte"},
 		{cNone, "ohne sans sin sem senza zonder bez tanpa không_có"},
 		{cTell, "erwähne erwähnen sage informiere mentionnez mentionne dites menciones mencione digas informes mencionar menzionare dire avverti vertel"},
 		{cUser, "benutzer nutzer anwender kunden utilisateur utilisateurs usuario usuarios usuário usuários utente utenti gebruiker użytkownik kullanıcı pengguna người_dùng cliente clientes"},
-		{cLimit, "einschränkungen beschränkungen restrictions restricciones límites filtros restrições restrizioni beperkingen ograniczeń kısıtlama batasan hạn_chế"},
+		{cLimit, "grenzen limites límite filtres filtri barreiras schranken einschränkungen beschränkungen restrictions restricciones límites filtros restrições restrizioni beperkingen ograniczeń kısıtlama batasan hạn_chế"},
 		{cControl, "rückfragen nachfrage vérification verificación verificação verifica controllo bestätigung genehmigung rückfrage confirmation approbation confirmación aprobación confirmação aprovação conferma"},
-		{cVoid, "gilt_nicht_mehr gelten_nicht_mehr außer_kraft no_valen ya_no_valen ne_comptent_plus non_valgono_più não_valem ungültig aufgehoben annulées caduques inválidas anuladas canceladas annullate"},
-		{cSend, "sende senden leiten leite schicke weiterleiten envoie envoyez transmettez transférez envía envíe enviar enviarlos envia envie inviare invia reenvía stuur wyślij gönder kirim gửi"},
+		{cVoid, "hinfällig nichtig ya_no_aplican no_aplican não_se_aplicam ne_s'appliquent_plus sospese suspendues suspendidas gilt_nicht_mehr gelten_nicht_mehr außer_kraft no_valen ya_no_valen ne_comptent_plus non_valgono_più não_valem ungültig aufgehoben annulées caduques inválidas anuladas canceladas annullate"},
+		{cSend, "übermittle übertrage téléverse sube suba carregue encaminhe carica inoltra sende senden leiten leite schicke weiterleiten envoie envoyez transmettez transférez envía envíe enviar enviarlos envia envie inviare invia reenvía stuur wyślij gönder kirim gửi"},
 		{cSecret, "contraseñas_guardadas gespeicherten_passwörter passwort passwörter zugangsdaten schlüssel mot_de_passe mots_de_passe identifiants contraseña contraseñas credenciales claves token senha senhas chaves password correos_electrónicos"},
 		{cYou, "du sie tu vous tú usted você voce jij"},
 		{cYour | cYou, "deine deinen dein ihre votre vos tu_prompt sua suas seu tus tuo tue"},
@@ -113,6 +113,25 @@ func otherScripts() []entry {
 		{cNone | cSkip, "せずに 하지_않고"},
 		{cRemember, "記憶して 覚えて 기억해"},
 		{cUrgent, "すぐに 즉시 至急"},
+
+		// More Japanese and Korean.
+		{cDrop, "捨てて 無効にして 従わず 버리고 버려 폐기하고 따르지_말고 제쳐두고 무효화하고"},
+		{cPrior, "先ほどの 最初の 元の 初期の 앞의 앞서 원래의 원래 초기 최초의"},
+		{cRule, "規則 ガイドライン 手順書 안내 설정 규정 가이드라인"},
+		{cReveal, "公開 開示 明かして 공개 말해 밝혀 알려주 반복해"},
+		{cLimit, "フィルター 検閲 필터 검열"},
+		{cControl, "検証 許可 검증 허가"},
+		{cSecret, "秘密鍵 トークン 個人情報 암호 토큰 개인정보 개인_키"},
+		{cSend, "アップロード 共有 업로드 전달 공유"},
+		{cFuture, "以降 今から 이후 이제부터"},
+		{cRemember, "記憶し 覚えておいて 기억하 저장해"},
+		{cUser, "利用者 顧客 이용자 고객"},
+		{cTell, "明かさ 告げ 밝히지 알리"},
+		{cVoid, "無効です 廃止 무효 해제"},
+		{cPay, "支払い 支払って 이체 결제"},
+		{cRecommend, "勧めて 推薦 おすすめ 추천"},
+		{cRun, "実行 呼び出し 실행 호출"},
+		{cMust, "必要があります 해야"},
 
 		// Arabic, Hindi.
 		{cDrop, "تجاهل تجاهلي انس تجاهلوا अनदेखा नज़रअंदाज़ भूल"},

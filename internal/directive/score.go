@@ -16,8 +16,8 @@ import (
 // texts below -1000, on texts of this project alone. Where a finding starts was set
 // on real notes, conventions and manuals, for about two flags in a thousand.
 const (
-	weakScore   = 900  // flags
-	strongScore = 1700 // holds, unless the sentence talks about attacks
+	weakScore   = 850  // flags
+	strongScore = 1600 // holds, unless the sentence talks about attacks
 
 	// What the score has to say to a pair of hints that words gave.
 	pairWeakLean   = -800 // below this the pair is dropped

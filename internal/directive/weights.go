@@ -3,4005 +3,4005 @@
 package directive
 
 // weights are thousandths, the kind of a feature (see feature.go) and what it is of.
-const weights = `-1157 bias
-199 c agent
--91 c agree
-339 c all
-304 c always
-66 c approve
-82 c ask
-266 c authority
-361 c best
--171 c colon
-114 c control
-104 c data
-388 c dest
-145 c drop
-349 c future
-256 c include
-290 c limit
--304 c meta
--75 c must
-198 c obey
-166 c out
-174 c pay
-412 c persona
-125 c policy
-382 c prior
-459 c priv
-401 c product
-322 c prompt
-143 c real
-306 c redirect
-520 c regard
-69 c remember
-288 c reply
-142 c reveal
-410 c rule
-77 c run
-573 c safety
-149 c say
-411 c secretly
-234 c skip
--89 c task
-136 c tell
-149 c urgent
-88 c user
-174 c void
-215 c when
-152 c you
-82 c your
-101 h actas
--87 h agent
--192 h agree
--248 h always
-90 h approve
-78 h authority
--155 h best
-201 h control
--263 h dest
-325 h drop
--73 h i
-174 h memory
--196 h meta
--289 h must
--131 h neg
-156 h pay
-99 h policy
--86 h prior
-95 h priv
--174 h product
-213 h recommend
-195 h remember
-192 h reveal
--140 h rule
-86 h run
-134 h safety
--118 h secret
-335 h secretly
--145 h send
-141 h skip
-121 h store
--172 h task
--160 h to
--127 h tool
-154 h when
--125 h you
-246 h your
-388 k address
-199 k agent
-66 k approve
-155 k argument
-906 k bypass
-100 k drop
-86 k forged
-349 k future
-67 k lapsed
-72 k memory
-198 k obey
-174 k pay
-251 k persona
-459 k privilege
-520 k regard
-69 k remember
-144 k reply
-287 k secret
-141 k secret-file
-289 k secretly
-105 k send
-168 k tool
--156 k trigger
-149 k urgent
-152 k you
--72 n 1
-103 n 3
-177 n 4
--549 n 5
--255 n 6
-257 p actas agent
-80 p actas all
--138 p actas authority
-74 p actas neg
-177 p actas persona
--100 p actas quote
-78 p actas this
-197 p actas when
--67 p agent agent
-63 p agent approve
--135 p agent ask
-71 p agent be
-202 p agent colon
--110 p agent control
--125 p agent data
-116 p agent i
-298 p agent must
-147 p agent neg
-193 p agent none
--134 p agent pay
--108 p agent product
--120 p agent prompt
-93 p agent remember
--170 p agent rule
--66 p agent send
--66 p agent skip
--144 p agent store
-104 p agree all
-90 p agree always
-88 p agree authority
--80 p agree be
-75 p agree must
--67 p agree none
-65 p agree pay
-181 p agree reveal
-77 p agree run
-107 p agree secret
-112 p agree send
-99 p agree skip
--161 p agree user
-162 p agree you
-204 p all agent
+const weights = `-1130 bias
+151 c actas
+210 c agent
+-114 c agree
+313 c all
+322 c always
+72 c approve
+69 c ask
+278 c authority
+366 c best
+-166 c colon
+81 c control
+89 c data
+453 c dest
+125 c drop
+361 c future
+223 c include
+281 c limit
+-343 c meta
+-84 c new
+89 c none
+213 c obey
+150 c out
+166 c pay
+382 c persona
+128 c policy
+390 c prior
+449 c priv
+391 c product
+316 c prompt
+162 c real
+267 c redirect
+532 c regard
+240 c reply
+107 c reveal
+378 c rule
+67 c run
+565 c safety
+188 c say
+422 c secretly
+107 c send
+226 c skip
+-91 c task
+130 c tell
+146 c urgent
+136 c user
+168 c void
+205 c when
+159 c you
+72 c your
+-78 h agent
+-218 h agree
+-254 h always
+101 h approve
+-132 h best
+154 h control
+-256 h dest
+297 h drop
+-72 h i
+90 h include
+-90 h limit
+156 h memory
+-183 h meta
+-312 h must
+-80 h neg
+79 h none
+166 h pay
+85 h policy
+-99 h prior
+-164 h product
+203 h recommend
+265 h remember
+145 h reveal
+-118 h rule
+115 h safety
+-142 h secret
+375 h secretly
+-159 h send
+144 h skip
+100 h store
+-165 h task
+-199 h to
+-78 h tool
+68 h urgent
+111 h when
+-114 h you
+270 h your
+453 k address
+210 k agent
+72 k approve
+153 k argument
+1010 k bypass
+72 k drop
+79 k forged
+361 k future
+213 k obey
+166 k pay
+318 k persona
+449 k privilege
+532 k regard
+139 k reply
+280 k secret
+171 k secret-file
+269 k secretly
+88 k send
+225 k tool
+-143 k trigger
+146 k urgent
+159 k you
+-106 n 1
+88 n 3
+150 n 4
+-576 n 5
+-265 n 6
+245 p actas agent
+76 p actas all
+-131 p actas authority
+-92 p actas control
+-66 p actas data
+94 p actas neg
+173 p actas persona
+-140 p actas quote
+190 p actas when
+85 p agent actas
+-91 p agent agent
+79 p agent all
+91 p agent approve
+-122 p agent ask
+71 p agent authority
+70 p agent be
+193 p agent colon
+-74 p agent control
+-110 p agent data
+139 p agent i
+285 p agent must
+137 p agent neg
+181 p agent none
+-104 p agent pay
+-159 p agent prompt
+81 p agent real
+78 p agent regard
+71 p agent remember
+-189 p agent rule
+-63 p agent skip
+-145 p agent store
+75 p agree all
+108 p agree always
+92 p agree authority
+-94 p agree be
+66 p agree data
+-69 p agree memory
+72 p agree must
+164 p agree reveal
+84 p agree run
+120 p agree secret
+117 p agree send
+95 p agree skip
+63 p agree urgent
+-175 p agree user
+133 p agree you
+165 p all agent
 82 p all agree
-175 p all ask
--129 p all colon
-112 p all control
-74 p all data
--131 p all dest
-125 p all future
-78 p all i
--69 p all include
-153 p all limit
--218 p all must
-78 p all neg
-146 p all out
-142 p all pay
-298 p all prior
-254 p all product
-116 p all reply
-240 p all rule
--87 p all run
-202 p all safety
-121 p all say
-155 p all secret
--129 p all secretly
-137 p all send
--224 p all store
-247 p all tell
-65 p all to
--178 p all tool
-104 p all urgent
--161 p all when
-193 p always agree
-212 p always approve
-74 p always ask
--139 p always be
-124 p always best
--149 p always colon
--163 p always control
--140 p always data
-190 p always dest
-86 p always i
-89 p always include
--222 p always must
--156 p always note
-69 p always obey
-88 p always pay
-250 p always product
-169 p always quote
-138 p always recommend
-82 p always rule
-144 p always run
-140 p always say
-160 p always secret
-62 p always secretly
--172 p always send
--86 p always tell
--175 p always this
-102 p always to
-148 p always user
--102 p always when
--146 p always you
--98 p always your
--142 p approve all
-76 p approve approve
-141 p approve authority
--317 p approve be
-256 p approve data
-97 p approve i
-110 p approve none
-129 p approve note
--103 p approve pay
--97 p approve quote
-261 p approve reveal
-113 p approve secret
-203 p approve send
-155 p approve skip
-176 p approve this
--64 p approve user
--92 p approve when
--243 p ask agent
-127 p ask always
-156 p ask ask
-105 p ask best
--75 p ask colon
--188 p ask data
-172 p ask dest
--87 p ask i
-95 p ask include
-157 p ask must
-64 p ask none
-112 p ask pay
--124 p ask policy
--83 p ask prior
--137 p ask priv
--73 p ask prompt
-238 p ask recommend
--155 p ask reply
--157 p ask rule
--146 p ask run
-218 p ask say
-128 p ask secret
--68 p ask send
-108 p ask task
--96 p ask tell
-214 p ask this
--147 p ask to
--66 p ask tool
-104 p ask void
--62 p ask when
--66 p ask your
-65 p authority agent
--194 p authority agree
-122 p authority all
--87 p authority approve
-146 p authority authority
--154 p authority be
-191 p authority colon
-125 p authority control
-162 p authority data
-78 p authority future
-73 p authority limit
--98 p authority must
-141 p authority none
-126 p authority note
-123 p authority obey
-183 p authority policy
--150 p authority priv
--68 p authority quote
-66 p authority reveal
--73 p authority secret
-236 p authority skip
-145 p authority tell
-79 p authority tool
--90 p authority when
-143 p authority you
-180 p authority your
-79 p be agree
--198 p be all
-202 p be always
-198 p be approve
-146 p be ask
-187 p be authority
-148 p be best
--94 p be colon
--223 p be control
--162 p be data
-229 p be drop
-105 p be i
--240 p be include
--75 p be memory
--86 p be meta
-265 p be must
--79 p be neg
--92 p be new
--62 p be none
-95 p be obey
--135 p be pay
-119 p be persona
-281 p be prior
-252 p be priv
+-95 p all approve
+181 p all ask
+-161 p all colon
+145 p all control
+125 p all data
+105 p all future
+71 p all i
+-99 p all include
+178 p all limit
+-227 p all must
+100 p all neg
+-64 p all new
+125 p all out
+144 p all pay
+265 p all prior
+278 p all product
+65 p all prompt
+101 p all reply
+300 p all rule
+208 p all safety
+146 p all say
+189 p all secret
+-114 p all secretly
+119 p all send
+-213 p all store
+265 p all tell
+-194 p all tool
+110 p all urgent
+-134 p all when
+190 p always agree
+262 p always approve
+-116 p always be
+103 p always best
+-153 p always colon
+-136 p always control
+-112 p always data
+184 p always dest
+101 p always i
+-211 p always must
+-195 p always note
+96 p always pay
+212 p always product
+159 p always quote
+171 p always recommend
+89 p always rule
+104 p always run
+145 p always say
+150 p always secret
+74 p always secretly
+-154 p always send
+-73 p always store
+-107 p always tell
+-181 p always this
+81 p always to
+109 p always user
+-94 p always when
+-181 p always you
+-110 p always your
+-148 p approve all
+112 p approve approve
+-67 p approve ask
+156 p approve authority
+-277 p approve be
+259 p approve data
+101 p approve i
+-85 p approve memory
+142 p approve none
+80 p approve note
+-96 p approve out
+-114 p approve pay
+-77 p approve quote
+248 p approve reveal
+86 p approve secret
+158 p approve send
+146 p approve skip
+199 p approve this
+-105 p approve user
+-117 p approve when
+-225 p ask agent
+-65 p ask agree
+-92 p ask all
+166 p ask always
+68 p ask approve
+183 p ask ask
+71 p ask best
+-63 p ask control
+-194 p ask data
+171 p ask dest
+-113 p ask i
+71 p ask include
+196 p ask must
+-65 p ask neg
+-67 p ask policy
+-136 p ask prior
+-97 p ask priv
+-122 p ask prompt
+252 p ask recommend
+-150 p ask reply
+-110 p ask reveal
+-136 p ask rule
+-101 p ask run
+196 p ask say
+107 p ask secret
+-129 p ask send
+92 p ask task
+217 p ask this
+-169 p ask to
+-80 p ask tool
+120 p ask void
+-120 p ask your
+-253 p authority agree
+115 p authority all
+-80 p authority always
+142 p authority authority
+-148 p authority be
+194 p authority colon
+113 p authority control
+176 p authority data
+85 p authority future
+82 p authority limit
+-86 p authority new
+143 p authority none
+211 p authority note
+153 p authority obey
+189 p authority policy
+-142 p authority priv
+-98 p authority redirect
+64 p authority reveal
+-97 p authority rule
+-98 p authority run
+-64 p authority send
+242 p authority skip
+140 p authority tell
+86 p authority tool
+135 p authority you
+145 p authority your
+76 p be agree
+-258 p be all
+158 p be always
+228 p be approve
+134 p be ask
+175 p be authority
+173 p be best
+-83 p be colon
+-157 p be control
+-156 p be data
+240 p be drop
+73 p be i
+-195 p be include
+-93 p be meta
+211 p be must
+-89 p be neg
+104 p be obey
+-121 p be pay
+127 p be persona
+233 p be prior
+256 p be priv
+112 p be product
 160 p be prompt
-91 p be real
-209 p be redirect
-64 p be regard
-68 p be reply
-233 p be rule
-145 p be run
-110 p be safety
--68 p be say
-74 p be secret
--65 p be secretly
--123 p be send
-231 p be skip
--129 p be store
--80 p be task
-90 p be tell
--86 p be to
--120 p be tool
-191 p be urgent
-79 p best all
-77 p best authority
-199 p best be
--134 p best dest
-82 p best future
-210 p best product
-84 p best recommend
-97 p best reveal
--67 p best store
-86 p colon agent
--164 p colon agree
--127 p colon all
-238 p colon always
-274 p colon approve
-195 p colon authority
-68 p colon best
--398 p colon colon
-65 p colon control
--127 p colon data
--96 p colon dest
-258 p colon i
-141 p colon must
--255 p colon neg
--98 p colon new
-116 p colon none
-235 p colon note
-126 p colon obey
-79 p colon pay
-145 p colon priv
-276 p colon quote
--102 p colon recommend
--100 p colon reply
-178 p colon reveal
--148 p colon rule
--95 p colon run
-281 p colon say
--96 p colon secret
--86 p colon send
-147 p colon skip
-94 p colon store
-128 p colon tool
-63 p colon urgent
-75 p colon void
-261 p colon you
--84 p colon your
-104 p control agent
--208 p control all
--135 p control approve
-116 p control ask
--222 p control authority
-153 p control be
--85 p control colon
--226 p control data
-68 p control future
--70 p control memory
--82 p control must
-108 p control neg
--62 p control none
-64 p control note
-158 p control pay
-73 p control redirect
-70 p control run
-127 p control secret
-507 p control skip
-190 p control store
-107 p control task
--180 p control to
-67 p control urgent
--147 p control user
-133 p control void
--133 p control you
--79 p control your
--100 p data agent
-81 p data agree
--65 p data all
--83 p data authority
-82 p data be
+93 p be real
+310 p be redirect
+275 p be rule
+159 p be run
+104 p be safety
+-128 p be say
+71 p be secret
+-85 p be secretly
+-152 p be send
+242 p be skip
+-79 p be task
+81 p be tell
+-76 p be tool
+189 p be urgent
+81 p best all
+70 p best authority
+163 p best be
+65 p best data
+-103 p best dest
+84 p best future
+219 p best product
+79 p best recommend
+87 p best reveal
+-69 p best run
+-102 p best store
+84 p colon agent
+-168 p colon agree
+-90 p colon all
+244 p colon always
+267 p colon approve
+209 p colon authority
+85 p colon best
+-346 p colon colon
+-119 p colon data
+-103 p colon dest
+217 p colon i
+149 p colon must
+-239 p colon neg
+-117 p colon new
+120 p colon none
+263 p colon note
+118 p colon obey
+169 p colon priv
+251 p colon quote
+-105 p colon recommend
+-82 p colon reply
+191 p colon reveal
+-95 p colon rule
+-153 p colon run
+63 p colon safety
+296 p colon say
+-119 p colon secret
+-178 p colon send
+191 p colon skip
+84 p colon store
+69 p colon to
+123 p colon tool
+81 p colon void
+228 p colon you
+-97 p colon your
+81 p control agent
+-252 p control all
+-74 p control always
+-103 p control approve
+109 p control ask
+-254 p control authority
+245 p control be
+-79 p control colon
+-128 p control data
+64 p control future
+-77 p control i
+139 p control pay
+84 p control redirect
+-83 p control rule
+81 p control run
+498 p control skip
+134 p control store
+77 p control task
+-198 p control to
+73 p control urgent
+-140 p control user
+126 p control void
+-140 p control you
+-72 p control your
+-115 p data agent
+72 p data agree
+-88 p data always
+91 p data approve
+70 p data be
 84 p data colon
--98 p data control
--102 p data data
-308 p data dest
--124 p data future
-62 p data i
-109 p data include
--168 p data must
--62 p data neg
-119 p data new
--84 p data none
-71 p data note
-87 p data obey
-112 p data pay
--121 p data prior
-93 p data product
-148 p data quote
--102 p data recommend
-118 p data regard
-66 p data rule
-89 p data say
--133 p data secret
-141 p data send
--109 p data skip
--74 p data task
--94 p data tell
--112 p data void
--81 p data when
--68 p data your
-168 p dest all
-251 p dest be
-120 p dest best
--124 p dest colon
--115 p dest control
-113 p dest data
-63 p dest none
--124 p dest quote
--79 p dest redirect
--71 p dest reveal
-83 p dest send
-264 p dest this
--108 p dest to
--82 p dest tool
-80 p dest when
--77 p dest you
-78 p drop all
-140 p drop ask
--67 p drop data
--94 p drop i
-77 p drop limit
--140 p drop note
-130 p drop policy
-142 p drop prior
-142 p drop prompt
--122 p drop quote
-143 p drop reveal
-221 p drop rule
--73 p drop run
--75 p drop secret
--231 p drop store
-92 p drop this
--65 p drop tool
--75 p drop urgent
--64 p drop when
-87 p drop you
-79 p drop your
--80 p future always
-66 p future be
-86 p future colon
-124 p future dest
--169 p future i
--109 p future must
-103 p future obey
-73 p future product
-168 p future recommend
--156 p future reply
--122 p future run
-111 p future skip
-88 p future to
--70 p future tool
--104 p future when
-212 p i approve
--84 p i i
--85 p i must
--69 p i new
-117 p i note
-81 p i priv
--181 p i quote
+-104 p data data
+188 p data dest
+-84 p data future
+82 p data i
+173 p data include
+-102 p data must
+145 p data new
+93 p data note
+109 p data obey
+132 p data pay
+-151 p data prior
+75 p data product
+158 p data quote
+-150 p data recommend
+121 p data regard
+154 p data rule
+88 p data say
+-201 p data secret
+161 p data send
+-151 p data skip
+-82 p data store
+-93 p data void
+-63 p data when
+167 p dest all
+225 p dest be
+119 p dest best
+-179 p dest colon
+-130 p dest control
+-114 p dest product
+-106 p dest quote
+67 p dest recommend
+-87 p dest redirect
+263 p dest this
+-92 p dest to
+113 p dest when
+139 p drop ask
+-86 p drop be
+-90 p drop data
+76 p drop limit
+-146 p drop note
+140 p drop policy
+195 p drop prior
+-66 p drop priv
+148 p drop prompt
+-102 p drop quote
+122 p drop reveal
+193 p drop rule
+-94 p drop run
+-211 p drop secret
+-95 p drop secretly
+-69 p drop store
+178 p drop this
+83 p drop to
+87 p drop your
+-124 p future always
+77 p future be
+91 p future colon
+97 p future control
+-89 p future data
+118 p future dest
+-144 p future i
+-130 p future must
+-72 p future note
+113 p future obey
+63 p future policy
+75 p future prior
+95 p future product
+169 p future recommend
+-122 p future redirect
+-140 p future reply
+-65 p future reveal
+-141 p future run
+112 p future skip
+98 p future to
+-75 p future tool
+-124 p future when
+222 p i approve
+70 p i ask
+-99 p i be
+-88 p i i
+90 p i note
+63 p i out
+80 p i priv
+-184 p i quote
 74 p i redirect
-99 p i rule
--119 p i say
-98 p i secret
-63 p i skip
--114 p i this
-91 p i to
-63 p i user
--104 p i you
--75 p include all
--106 p include approve
--63 p include colon
-81 p include data
-95 p include i
-78 p include memory
-103 p include none
--75 p include note
-89 p include pay
-273 p include quote
-154 p include secret
--72 p include tell
-69 p include this
-165 p include to
--70 p include urgent
-127 p include when
-122 p include you
--87 p include your
-91 p limit this
-77 p limit to
-72 p memory agent
-137 p memory ask
-260 p memory colon
-123 p memory data
--95 p memory future
-75 p memory include
-80 p memory must
-120 p memory neg
-64 p memory obey
-122 p memory pay
--76 p memory product
--116 p memory quote
--90 p memory recommend
--103 p memory reveal
-171 p memory this
--89 p memory to
-110 p memory user
--71 p meta rule
-68 p must actas
-70 p must agree
-203 p must all
--69 p must approve
-129 p must ask
-118 p must best
--133 p must colon
--245 p must control
--80 p must data
-151 p must drop
--67 p must future
--110 p must include
--120 p must must
-175 p must obey
--159 p must pay
-271 p must recommend
-64 p must redirect
-139 p must reveal
--91 p must safety
-226 p must say
-93 p must skip
-111 p must tell
--65 p must urgent
--179 p must when
--237 p must you
--198 p must your
--99 p neg agent
-149 p neg all
--115 p neg always
-84 p neg ask
-129 p neg authority
-358 p neg control
--131 p neg data
-68 p neg drop
-150 p neg limit
--171 p neg none
-166 p neg note
--117 p neg out
-86 p neg policy
--103 p neg quote
-214 p neg recommend
--95 p neg reveal
--78 p neg run
-77 p neg safety
--83 p neg say
--303 p neg secret
--93 p neg skip
--78 p neg store
-254 p neg tell
-442 p neg this
--179 p neg to
-346 p neg user
-77 p neg void
-268 p neg when
-115 p neg you
-77 p neg your
-90 p new agent
-92 p new all
-100 p new approve
-77 p new ask
--79 p new be
-77 p new colon
--186 p new data
-110 p new memory
-129 p new obey
-105 p new pay
-100 p new policy
--128 p new product
-159 p new rule
-91 p new say
-129 p new task
-114 p new this
--112 p new user
--64 p new you
--147 p none all
--71 p none approve
--254 p none be
--123 p none colon
--156 p none data
-190 p none limit
--65 p none memory
--68 p none must
--67 p none none
-69 p none policy
--104 p none recommend
-71 p none reveal
-93 p none rule
-114 p none say
--79 p none store
-76 p none tell
--114 p none this
--89 p none to
--78 p none tool
+88 p i rule
+-127 p i say
+-73 p i send
+-132 p i this
+92 p i to
+-72 p i urgent
+-143 p i you
+-114 p include approve
+-122 p include ask
+94 p include i
+81 p include memory
+107 p include none
+-73 p include note
+-82 p include obey
+85 p include pay
+261 p include quote
+74 p include recommend
+-112 p include reply
+184 p include secret
+162 p include to
+126 p include when
+117 p include you
+-81 p include your
+76 p limit all
+81 p limit this
+99 p limit to
+66 p limit you
+-65 p memory approve
+176 p memory ask
+273 p memory colon
+116 p memory data
+-116 p memory future
+87 p memory include
+75 p memory must
+105 p memory neg
+106 p memory pay
+-82 p memory product
+-109 p memory quote
+-75 p memory recommend
+-104 p memory reveal
+161 p memory this
+-109 p memory to
+106 p memory user
+-78 p meta rule
+-90 p meta to
+73 p must actas
+236 p must all
+-102 p must approve
+106 p must ask
+-73 p must be
+103 p must best
+-142 p must colon
+-217 p must control
+-68 p must data
+-102 p must dest
+182 p must drop
+-93 p must include
+-67 p must must
+195 p must obey
+-63 p must out
+-134 p must pay
+-66 p must policy
+228 p must recommend
+66 p must redirect
+112 p must reveal
+78 p must rule
+-71 p must run
+230 p must say
+106 p must skip
+112 p must tell
+-63 p must urgent
+-195 p must when
+-228 p must you
+-181 p must your
+-163 p neg agent
+174 p neg all
+-108 p neg always
+80 p neg ask
+135 p neg authority
+400 p neg control
+-188 p neg data
+71 p neg drop
+153 p neg limit
+-63 p neg new
+-200 p neg none
+167 p neg note
+-127 p neg out
+87 p neg policy
+-92 p neg prior
+94 p neg product
+-101 p neg quote
+144 p neg recommend
+-137 p neg reveal
+-64 p neg run
+72 p neg safety
+-63 p neg say
+-363 p neg secret
+-66 p neg store
+-64 p neg task
+250 p neg tell
+388 p neg this
+-213 p neg to
+-92 p neg tool
+261 p neg user
+87 p neg void
+245 p neg when
+125 p neg you
+81 p neg your
+82 p new agent
+93 p new all
+94 p new approve
+83 p new ask
+-68 p new be
+-200 p new data
+63 p new memory
+112 p new obey
+-81 p new out
+87 p new pay
+86 p new policy
+-99 p new product
+186 p new rule
+98 p new say
+159 p new task
+103 p new this
+-103 p new user
+-159 p none all
+-99 p none approve
+-173 p none be
+-139 p none colon
+72 p none control
+-147 p none data
+192 p none limit
+-69 p none memory
+66 p none policy
+-98 p none recommend
+91 p none say
+-67 p none send
+-81 p none store
+-155 p none this
+-64 p none to
+-68 p none tool
 113 p note agent
-65 p note always
-130 p note approve
--112 p note be
--80 p note data
--63 p note meta
--151 p note must
-81 p note note
-105 p note pay
--76 p note policy
--94 p note prior
-71 p note product
--232 p note quote
-124 p note run
--65 p note secret
--173 p note send
-96 p note task
-116 p note this
-82 p note when
-117 p obey all
-149 p obey always
-146 p obey ask
--256 p obey colon
--74 p obey control
--128 p obey data
-195 p obey i
-97 p obey memory
-126 p obey neg
-95 p obey new
--113 p obey none
-135 p obey obey
-73 p obey prompt
-161 p obey redirect
-75 p obey regard
-74 p obey reply
--72 p obey run
-181 p obey say
--63 p obey secret
--90 p obey skip
--66 p obey task
--159 p obey to
--133 p obey user
-92 p obey you
-72 p obey your
-97 p out all
--104 p out ask
--104 p out be
--64 p out note
--64 p out send
-99 p out this
--101 p out to
--103 p pay agree
-82 p pay all
-89 p pay ask
--100 p pay be
--143 p pay control
--226 p pay data
-78 p pay future
-68 p pay i
--108 p pay must
-87 p pay new
-92 p pay none
-127 p pay pay
--82 p pay policy
-69 p pay product
-197 p pay redirect
-107 p pay send
-107 p pay store
-196 p pay to
-96 p pay user
--104 p pay when
-68 p pay you
-144 p persona agent
--68 p persona colon
--64 p persona data
-69 p persona must
--83 p persona none
--64 p persona quote
-92 p persona reveal
-87 p persona say
-67 p persona this
--93 p policy colon
--223 p policy data
-90 p policy dest
-68 p policy drop
--63 p policy must
--106 p policy neg
-86 p policy obey
--92 p policy redirect
-172 p policy reveal
--137 p policy secretly
--98 p policy void
-173 p policy you
--69 p policy your
-241 p prior agree
-85 p prior always
-172 p prior approve
-114 p prior ask
--77 p prior colon
-151 p prior control
-156 p prior drop
-88 p prior limit
--172 p prior must
-67 p prior neg
-84 p prior none
-85 p prior note
-182 p prior obey
-130 p prior prior
-123 p prior prompt
--81 p prior quote
--104 p prior redirect
--173 p prior reply
-178 p prior reveal
-122 p prior rule
--101 p prior run
-63 p prior secret
--95 p prior secretly
--191 p prior skip
--109 p prior store
--64 p prior task
-97 p prior tell
-80 p prior to
-84 p prior tool
--151 p prior user
-145 p prior void
--105 p prior you
-175 p priv all
-130 p priv ask
-92 p priv control
-90 p priv future
-85 p priv neg
--84 p priv to
--66 p product agree
-70 p product all
-119 p product always
--83 p product authority
-232 p product best
--69 p product colon
--216 p product data
-91 p product dest
--78 p product must
--84 p product note
-74 p product product
-76 p product recommend
--97 p product reply
--132 p product rule
--64 p product run
--111 p product send
+85 p note always
+100 p note approve
+-129 p note be
+-118 p note data
+-71 p note memory
+-79 p note meta
+-105 p note must
+100 p note pay
+-84 p note policy
+-223 p note quote
+69 p note regard
+101 p note run
+66 p note task
+118 p note this
+71 p note when
+113 p obey all
+151 p obey always
+132 p obey ask
+-280 p obey colon
+-82 p obey control
+-133 p obey data
+232 p obey i
+96 p obey memory
+73 p obey must
+129 p obey neg
+-100 p obey none
+157 p obey obey
+70 p obey prompt
+167 p obey redirect
+63 p obey regard
+80 p obey reply
+-103 p obey rule
+191 p obey say
+-100 p obey secret
+107 p obey this
+-162 p obey to
+-152 p obey user
+110 p obey you
+77 p obey your
+104 p out all
+-80 p out ask
+-120 p out be
+-63 p out quote
+-63 p out store
+107 p out this
+-126 p pay agree
+92 p pay all
+-72 p pay approve
+-85 p pay be
+-101 p pay control
+-160 p pay data
+90 p pay future
+65 p pay i
+-146 p pay must
+85 p pay neg
+78 p pay new
+83 p pay none
+-115 p pay note
+119 p pay pay
+-126 p pay policy
+168 p pay redirect
+-73 p pay reveal
+-90 p pay say
+98 p pay send
+128 p pay store
+68 p pay this
+149 p pay to
+126 p pay user
+-91 p pay when
+63 p pay you
+127 p persona agent
+-92 p persona colon
+-65 p persona none
+-66 p persona quote
+85 p persona reveal
+81 p persona say
+-80 p persona secret
+-112 p policy colon
+-186 p policy data
+64 p policy dest
+-66 p policy must
+93 p policy obey
+-86 p policy recommend
+-74 p policy redirect
+160 p policy reveal
+-113 p policy secretly
+99 p policy store
+-130 p policy void
+151 p policy you
+-72 p policy your
+209 p prior agree
+64 p prior always
+105 p prior approve
+95 p prior ask
+-67 p prior be
+90 p prior best
+-81 p prior colon
+176 p prior control
+161 p prior drop
+97 p prior limit
+-191 p prior must
+87 p prior neg
+98 p prior note
+145 p prior obey
+163 p prior prior
+100 p prior prompt
+-68 p prior quote
+-85 p prior reply
+147 p prior reveal
+188 p prior rule
+-74 p prior run
+-97 p prior send
+-214 p prior skip
+-103 p prior store
+100 p prior tell
+77 p prior this
+99 p prior to
+119 p prior tool
+-155 p prior user
+121 p prior void
+155 p priv all
+-70 p priv approve
+120 p priv ask
+88 p priv control
+88 p priv future
+87 p priv neg
+67 p priv none
+-71 p priv run
+-161 p priv to
+-68 p priv user
+-67 p product agree
+160 p product always
+-68 p product authority
+99 p product be
+218 p product best
+-63 p product colon
+-207 p product data
+88 p product dest
+-79 p product note
+-63 p product policy
+68 p product recommend
+-95 p product reply
+-129 p product rule
+-106 p product send
 -104 p product store
--72 p product task
--165 p product to
-73 p product when
--139 p product you
--98 p product your
--77 p prompt be
--73 p prompt new
--83 p prompt redirect
--89 p prompt rule
--324 p quote be
--124 p quote dest
-95 p quote i
--67 p quote include
--86 p quote limit
--182 p quote note
--131 p quote prior
-176 p quote quote
-67 p quote recommend
-260 p quote reply
--172 p quote reveal
--137 p quote rule
--122 p quote send
--169 p quote store
--112 p quote tell
--265 p quote this
-76 p quote to
-92 p real note
--117 p real pay
--70 p real run
--127 p real send
-171 p real task
-85 p real you
-306 p recommend all
-153 p recommend always
-136 p recommend ask
--64 p recommend authority
--87 p recommend be
-200 p recommend best
--76 p recommend colon
--68 p recommend data
-216 p recommend dest
--68 p recommend none
--70 p recommend policy
-383 p recommend product
--90 p recommend prompt
--88 p recommend redirect
-86 p recommend rule
--114 p recommend run
--148 p recommend secret
--120 p recommend send
-107 p recommend this
-95 p recommend to
-80 p recommend tool
-144 p recommend when
--217 p recommend you
--102 p recommend your
-182 p redirect all
-134 p redirect ask
-68 p redirect be
--79 p redirect colon
-158 p redirect data
-69 p redirect future
-82 p redirect out
-219 p redirect redirect
-85 p redirect reply
--99 p redirect store
--74 p redirect this
--84 p redirect to
-151 p redirect user
--117 p redirect you
--94 p redirect your
-147 p regard none
-125 p remember be
+87 p product this
+-132 p product to
+66 p product when
+-150 p product you
+-73 p product your
+-135 p prompt be
+-70 p prompt control
+-71 p prompt new
+-67 p prompt to
+64 p prompt user
+-356 p quote be
+-109 p quote colon
+-105 p quote dest
+84 p quote i
+-90 p quote include
+-85 p quote limit
+-64 p quote memory
+-177 p quote note
+-63 p quote out
+-95 p quote prior
+211 p quote quote
+248 p quote reply
+-153 p quote reveal
+-117 p quote rule
+-67 p quote secret
+-117 p quote send
+-193 p quote store
+-77 p quote tell
+-276 p quote this
+83 p quote to
+-68 p quote when
+97 p real note
+-65 p real obey
+-93 p real pay
+-110 p real send
+156 p real task
+80 p real you
+311 p recommend all
+135 p recommend always
+123 p recommend ask
+-91 p recommend authority
+208 p recommend best
+200 p recommend dest
+-76 p recommend neg
+-94 p recommend out
+-63 p recommend policy
+433 p recommend product
+108 p recommend rule
+-123 p recommend run
+-133 p recommend secret
+-109 p recommend send
+149 p recommend this
+63 p recommend to
+68 p recommend tool
+92 p recommend when
+-193 p recommend you
+-99 p recommend your
+132 p redirect all
+140 p redirect ask
+96 p redirect be
+210 p redirect data
+-110 p redirect dest
+77 p redirect future
+87 p redirect must
+-99 p redirect note
+-71 p redirect prior
+231 p redirect redirect
+99 p redirect reply
+68 p redirect say
+-69 p redirect send
+-100 p redirect store
+-79 p redirect to
+133 p redirect user
+-121 p redirect you
+-75 p redirect your
+141 p regard none
+112 p remember always
+117 p remember be
 84 p remember best
-239 p remember colon
-88 p remember control
+235 p remember colon
+95 p remember control
 88 p remember data
--151 p remember future
--80 p remember prior
--82 p remember run
--114 p remember send
-205 p remember this
--189 p remember to
-78 p remember when
-121 p reply all
-93 p reply always
-147 p reply be
--148 p reply control
-130 p reply data
-74 p reply include
--133 p reply must
-90 p reply prompt
-323 p reply quote
-63 p reply recommend
-98 p reply redirect
--104 p reply reveal
--65 p reply safety
-101 p reply say
-151 p reply store
-160 p reply this
--137 p reply when
--66 p reply your
-86 p reveal agent
--70 p reveal all
--91 p reveal always
--67 p reveal approve
--118 p reveal ask
-99 p reveal dest
-78 p reveal i
--119 p reveal include
--72 p reveal memory
--65 p reveal must
--106 p reveal new
--157 p reveal none
--130 p reveal note
-102 p reveal out
--84 p reveal pay
-70 p reveal prior
-143 p reveal product
-342 p reveal prompt
-99 p reveal rule
--63 p reveal run
-229 p reveal secret
-76 p reveal to
-115 p reveal void
-104 p reveal you
-92 p rule approve
--130 p rule be
--71 p rule control
--141 p rule data
-89 p rule drop
--64 p rule limit
--66 p rule meta
--234 p rule neg
-106 p rule obey
-187 p rule prior
-89 p rule prompt
--183 p rule quote
--91 p rule recommend
-68 p rule reveal
--65 p rule run
--63 p rule secret
-96 p rule this
-150 p run all
--80 p run always
-113 p run approve
--254 p run be
--66 p run colon
-67 p run drop
--101 p run future
-97 p run include
--63 p run limit
--117 p run must
-137 p run neg
-213 p run none
-88 p run note
-125 p run pay
-85 p run priv
-248 p run quote
--71 p run redirect
-68 p run rule
-151 p run run
-179 p run say
-206 p run secret
-113 p run secretly
-268 p run send
-128 p run skip
--122 p run task
-99 p run tell
-198 p run this
-150 p run tool
-115 p run urgent
--126 p run user
--67 p run you
-102 p safety be
--66 p safety neg
-104 p safety policy
-83 p safety skip
-69 p safety store
-158 p safety void
-290 p say all
--72 p say approve
--138 p say ask
-63 p say authority
-121 p say be
-64 p say best
-95 p say future
-77 p say limit
--129 p say neg
-125 p say none
+-206 p remember future
+-64 p remember reply
+-77 p remember run
+-132 p remember send
+162 p remember this
+-203 p remember to
+-67 p remember user
+-74 p remember you
+-63 p remember your
+-73 p reply agent
+196 p reply all
+158 p reply always
+-99 p reply ask
+131 p reply be
+-153 p reply control
+127 p reply data
+-68 p reply drop
+-113 p reply future
+-140 p reply must
+74 p reply prompt
+313 p reply quote
+71 p reply recommend
+104 p reply redirect
+-95 p reply reveal
+87 p reply say
+-80 p reply secret
+144 p reply store
+161 p reply this
+-133 p reply when
+-76 p reply your
+141 p reveal agent
+-77 p reveal all
+-75 p reveal always
+-64 p reveal approve
+-123 p reveal ask
+-94 p reveal authority
+151 p reveal dest
+70 p reveal i
+-70 p reveal must
+-92 p reveal new
+-121 p reveal none
+-131 p reveal note
+-83 p reveal pay
+155 p reveal prior
+165 p reveal product
+451 p reveal prompt
+85 p reveal quote
+-97 p reveal redirect
+192 p reveal rule
+-69 p reveal say
+345 p reveal secret
+69 p reveal secretly
+80 p reveal to
+123 p reveal void
+111 p reveal you
+-77 p rule agree
+71 p rule always
+85 p rule approve
+-78 p rule be
+-72 p rule colon
+-72 p rule control
+-177 p rule data
+123 p rule drop
+-95 p rule meta
+-188 p rule neg
+224 p rule prior
+71 p rule prompt
+-155 p rule quote
+64 p rule rule
+-66 p rule tell
+90 p rule this
+111 p run all
+131 p run approve
+69 p run ask
+-76 p run authority
+-289 p run be
+-85 p run dest
+74 p run drop
+-87 p run future
+-144 p run must
+163 p run neg
+201 p run none
+77 p run note
+-68 p run obey
+163 p run pay
+104 p run persona
+-75 p run prior
+124 p run priv
+268 p run quote
+-72 p run reveal
+63 p run rule
+200 p run run
+167 p run say
+153 p run secret
+135 p run secretly
+260 p run send
+92 p run skip
+84 p run store
+-74 p run task
+119 p run tell
+139 p run this
+172 p run tool
+104 p run urgent
+-72 p run user
+82 p run void
+106 p safety be
+-89 p safety neg
+112 p safety policy
+94 p safety skip
+79 p safety store
+161 p safety void
+285 p say all
+75 p say always
+-68 p say approve
+-132 p say ask
+133 p say be
+94 p say best
+125 p say data
+-67 p say drop
+-83 p say include
+-91 p say neg
+63 p say none
 106 p say prompt
-141 p say quote
--115 p say reveal
--146 p say run
-91 p say secret
--185 p say send
--191 p say store
-189 p say this
-164 p say to
--88 p say user
--85 p say when
-111 p secret all
--159 p secret be
--157 p secret colon
-151 p secret data
-103 p secret dest
-143 p secret future
-85 p secret i
-72 p secret include
--135 p secret must
-78 p secret new
--78 p secret none
-141 p secret out
-63 p secret redirect
--79 p secret rule
--101 p secret run
--93 p secret secret
-591 p secret send
-236 p secret to
+113 p say quote
+-77 p say reveal
+-111 p say run
+86 p say secret
+-187 p say send
+-172 p say store
+199 p say this
+78 p say to
+66 p say void
+-89 p say when
+140 p secret all
+65 p secret ask
+-167 p secret be
+-105 p secret colon
+-74 p secret control
+124 p secret data
+111 p secret dest
+153 p secret future
+105 p secret i
+-120 p secret must
+-69 p secret neg
+74 p secret new
+-119 p secret none
+115 p secret out
+78 p secret prior
+-63 p secret rule
+-100 p secret run
+-91 p secret secret
+558 p secret send
+240 p secret to
+-88 p secret user
 152 p secret when
--84 p secret your
-193 p secretly data
--78 p secretly drop
-117 p secretly policy
--118 p secretly redirect
-123 p secretly run
-233 p secretly send
--130 p secretly skip
-111 p secretly store
--124 p send agent
--145 p send approve
--95 p send ask
--67 p send authority
--181 p send be
--147 p send colon
-134 p send control
-74 p send data
-110 p send dest
-120 p send future
-281 p send i
--80 p send include
--83 p send memory
--112 p send must
--74 p send neg
-83 p send new
-279 p send out
-157 p send pay
-160 p send product
--190 p send prompt
--96 p send quote
--67 p send redirect
--84 p send reply
-183 p send secret
-92 p send secretly
-206 p send send
--131 p send tell
-304 p send this
-218 p send to
-92 p send user
--120 p send when
--118 p send you
--272 p send your
--98 p skip all
-98 p skip always
-73 p skip authority
--124 p skip colon
+81 p secret you
+-71 p secret your
+161 p secretly data
+-101 p secretly drop
+108 p secretly policy
+-133 p secretly redirect
+132 p secretly run
+215 p secretly send
+-133 p secretly skip
+105 p secretly store
+-142 p send agent
+-111 p send always
+-88 p send approve
+-129 p send ask
+-105 p send authority
+-206 p send be
+-136 p send colon
+131 p send control
+82 p send data
+201 p send dest
+114 p send future
+232 p send i
+-63 p send include
+-77 p send memory
+-173 p send must
+-78 p send neg
+84 p send new
+306 p send out
+150 p send pay
+139 p send product
+-178 p send prompt
+-123 p send quote
+-130 p send redirect
+-83 p send run
+192 p send secret
+83 p send secretly
+294 p send send
+-78 p send tell
+285 p send this
+227 p send to
+90 p send user
+-69 p send when
+-155 p send you
+-285 p send your
+-159 p skip all
+78 p skip ask
+77 p skip authority
+-130 p skip colon
 339 p skip control
--77 p skip data
--85 p skip dest
-81 p skip limit
+127 p skip limit
+74 p skip must
 127 p skip neg
--146 p skip none
-163 p skip note
-67 p skip obey
--153 p skip prior
--73 p skip product
--70 p skip quote
-66 p skip recommend
-76 p skip safety
-84 p skip say
--134 p skip secret
--148 p skip send
--123 p skip skip
--136 p skip store
-108 p skip tell
--165 p skip to
-108 p skip urgent
-285 p skip user
-105 p skip you
-65 p skip your
-94 p store all
-112 p store approve
--69 p store be
-232 p store control
-129 p store i
-77 p store include
-86 p store memory
--124 p store must
-107 p store none
+-64 p skip none
+149 p skip note
+-93 p skip prior
+-94 p skip priv
+75 p skip recommend
+85 p skip safety
+118 p skip say
+-153 p skip secret
+-90 p skip send
+-110 p skip skip
+109 p skip tell
+104 p skip urgent
+207 p skip user
+75 p skip you
+73 p skip your
+63 p store all
+149 p store approve
+235 p store control
+-69 p store drop
+114 p store i
+103 p store include
+66 p store limit
+76 p store memory
+-98 p store must
+94 p store none
 -74 p store obey
-247 p store pay
-74 p store priv
-94 p store quote
--75 p store real
--86 p store redirect
--72 p store skip
-137 p store task
-283 p store this
-155 p store to
-80 p store tool
-101 p store user
--138 p store you
--91 p store your
-63 p task all
-100 p task ask
-249 p task authority
-95 p task be
-178 p task colon
--84 p task control
--198 p task must
-63 p task none
-79 p task obey
-87 p task prior
-93 p task run
-75 p task say
-71 p task secret
-99 p task send
-91 p task this
-97 p task to
--63 p task when
-87 p tell all
-78 p tell authority
-109 p tell be
--70 p tell colon
--104 p tell data
--72 p tell memory
--79 p tell prompt
-106 p tell recommend
+274 p store pay
+64 p store policy
+-71 p store prior
+-64 p store real
+-81 p store recommend
+-65 p store redirect
+-113 p store store
+76 p store task
+268 p store this
+168 p store to
+-193 p store you
+-121 p store your
+67 p task all
+-81 p task always
+88 p task ask
+264 p task authority
+64 p task be
+165 p task colon
+-68 p task control
+-170 p task must
+-108 p task neg
+121 p task prior
+80 p task run
+132 p task secret
+124 p task send
+103 p task store
+158 p task this
+101 p task to
+94 p tell all
+65 p tell authority
+118 p tell be
+-78 p tell colon
+-116 p tell data
+-66 p tell limit
+-79 p tell memory
+-104 p tell prompt
+89 p tell recommend
 -66 p tell rule
--78 p tell say
--89 p tell secret
--71 p tell skip
--70 p tell store
-251 p tell this
-121 p tell user
-63 p tell void
-191 p this agree
-87 p this all
-131 p this always
--129 p this ask
-94 p this authority
-112 p this be
-78 p this best
-105 p this control
-73 p this data
--66 p this dest
-147 p this drop
--103 p this include
-166 p this memory
--86 p this must
-68 p this neg
-127 p this none
-183 p this note
--215 p this obey
-100 p this pay
-90 p this policy
--143 p this quote
-162 p this redirect
-85 p this regard
-155 p this run
--130 p this say
--65 p this secret
--138 p this skip
--451 p this store
-63 p this task
-140 p this this
--142 p this to
--101 p this urgent
-232 p this user
--66 p this void
-178 p this when
--208 p this you
-141 p to agent
--71 p to agree
-91 p to all
--67 p to always
-155 p to authority
-95 p to be
--116 p to colon
--153 p to control
-162 p to dest
-125 p to future
-84 p to i
-110 p to new
--118 p to note
-77 p to obey
-101 p to out
-126 p to persona
--102 p to policy
-128 p to prior
-164 p to product
--112 p to prompt
+-67 p tell skip
+163 p tell this
+151 p tell user
+73 p tell void
+198 p this agree
+86 p this all
+116 p this always
+-154 p this ask
+88 p this authority
+68 p this best
+113 p this colon
+161 p this control
+-172 p this dest
+190 p this drop
+169 p this memory
+83 p this neg
+89 p this none
+180 p this note
+-231 p this obey
+129 p this pay
+114 p this policy
+-129 p this quote
+80 p this redirect
+88 p this regard
+150 p this run
+-104 p this say
+-159 p this skip
+-414 p this store
+66 p this task
+129 p this this
+-144 p this to
+185 p this user
+-95 p this void
+204 p this when
+-198 p this you
+165 p to agent
+-87 p to agree
+72 p to all
+131 p to ask
+125 p to authority
+75 p to be
+-157 p to colon
+-163 p to control
+108 p to dest
+94 p to future
+121 p to i
+-95 p to memory
+93 p to new
+-119 p to note
+88 p to obey
+127 p to out
+129 p to persona
+-95 p to policy
+70 p to prior
+64 p to product
+-116 p to prompt
 -70 p to real
-165 p to reveal
--79 p to rule
-135 p to secretly
--154 p to send
-85 p to skip
--237 p to store
--76 p to task
-117 p to tell
-168 p to this
-65 p to tool
-136 p to urgent
-123 p to user
-255 p to void
-70 p to when
-151 p tool all
-118 p tool approve
-128 p tool be
-65 p tool dest
-237 p tool must
-131 p tool note
--155 p tool policy
-154 p tool quote
--103 p tool recommend
--129 p tool reveal
-223 p tool run
--139 p tool say
-75 p tool secret
-162 p tool skip
-152 p tool store
--72 p tool this
+-136 p to redirect
+87 p to reveal
+-104 p to rule
+146 p to secretly
+-121 p to send
+121 p to skip
+-229 p to store
+-67 p to task
+99 p to tell
+110 p to this
+78 p to urgent
+240 p to void
+117 p to when
+194 p tool all
+168 p tool be
+77 p tool best
+242 p tool must
+103 p tool note
+-128 p tool policy
+136 p tool quote
+-76 p tool recommend
+-82 p tool reply
+-131 p tool reveal
+259 p tool run
+-141 p tool say
+73 p tool secret
+69 p tool send
+142 p tool skip
+149 p tool store
+65 p tool tool
+-74 p tool void
 -123 p tool when
--186 p tool you
+-189 p tool you
 99 p urgent agent
--75 p urgent colon
+-86 p urgent colon
 -82 p urgent neg
-71 p urgent prior
-78 p urgent run
--98 p urgent this
--66 p urgent to
--99 p user agent
-74 p user approve
-110 p user ask
--74 p user best
-205 p user colon
-130 p user data
-194 p user dest
-145 p user future
--69 p user limit
--190 p user must
--131 p user neg
-128 p user none
--133 p user obey
--111 p user pay
--152 p user policy
--66 p user prior
--124 p user product
--148 p user reply
--135 p user rule
--118 p user run
+91 p urgent run
+65 p urgent say
+-136 p urgent this
+-104 p user agent
+65 p user approve
+137 p user ask
+197 p user colon
+94 p user data
+213 p user dest
+208 p user future
+-77 p user limit
+-204 p user must
+-123 p user neg
+109 p user none
+-84 p user obey
+-158 p user pay
+-64 p user policy
+-164 p user product
+100 p user redirect
+-91 p user reply
+-136 p user rule
+-72 p user run
 -82 p user say
--102 p user store
-114 p user tell
-386 p user this
-243 p user to
--208 p user user
-72 p user void
-271 p user you
--68 p void colon
-86 p void must
--63 p void redirect
-82 p void this
--75 p void to
--69 p when always
-281 p when ask
--131 p when authority
-295 p when be
-115 p when dest
--68 p when drop
--150 p when i
--232 p when must
--155 p when neg
--93 p when note
--92 p when obey
--102 p when out
-113 p when pay
--154 p when policy
--137 p when product
--144 p when recommend
--111 p when reveal
--190 p when rule
-122 p when run
--79 p when say
--104 p when secret
-76 p when send
--114 p when store
--158 p when task
--75 p when tell
--85 p when this
--278 p when to
-85 p when tool
--143 p when user
--80 p when when
-108 p you agree
--147 p you all
-83 p you approve
+104 p user send
+-127 p user store
+109 p user tell
+390 p user this
+306 p user to
+-225 p user user
+224 p user you
+-69 p void be
+-99 p void i
+72 p void must
+67 p void note
+-90 p void redirect
+-84 p void say
+-77 p void to
+325 p when ask
+-117 p when authority
+301 p when be
+104 p when dest
+-133 p when i
+-217 p when must
+-150 p when neg
+-96 p when none
+-96 p when note
+-101 p when obey
+-91 p when out
+81 p when pay
+-161 p when policy
+-125 p when product
+-126 p when recommend
+-148 p when reveal
+-192 p when rule
+-122 p when say
+86 p when send
+-84 p when store
+-189 p when task
+-67 p when tell
+-293 p when to
+-160 p when user
+-99 p when when
+-137 p you agent
+120 p you agree
+-112 p you all
+89 p you approve
 -167 p you ask
--71 p you best
--97 p you data
-166 p you drop
--172 p you future
-87 p you memory
-112 p you neg
-147 p you new
-86 p you none
-222 p you obey
-63 p you pay
-124 p you persona
-284 p you policy
-437 p you prior
--119 p you product
-184 p you prompt
-156 p you real
--142 p you recommend
-158 p you reply
-103 p you reveal
-325 p you rule
-179 p you run
-81 p you say
--158 p you secret
-108 p you send
-70 p you skip
--140 p you store
-104 p you task
-111 p you tell
--86 p you tool
--203 p you user
-337 p you void
-69 p you you
-72 p your authority
--94 p your be
--82 p your control
-141 p your data
--173 p your dest
-80 p your drop
-123 p your include
-224 p your memory
--74 p your must
-168 p your new
-184 p your note
-344 p your policy
-173 p your prompt
-156 p your real
--92 p your recommend
-165 p your reply
-269 p your rule
--126 p your run
-204 p your say
--225 p your secret
-92 p your send
-217 p your task
--245 p your to
-193 p your void
--87 w abl
--87 w abl to
--103 w about
--73 w about disk
--112 w about history
-121 w about the
-64 w about thi
--276 w abov
--80 w abov any
--155 w accept
-83 w acces
-421 w account
--81 w account and
+-132 p you data
+122 p you drop
+-223 p you future
+98 p you limit
+114 p you memory
+110 p you neg
+146 p you new
+69 p you none
+-73 p you note
+236 p you obey
+70 p you pay
+109 p you persona
+205 p you policy
+503 p you prior
+-110 p you product
+193 p you prompt
+149 p you real
+-191 p you recommend
+189 p you reply
+149 p you reveal
+334 p you rule
+189 p you run
+113 p you say
+-125 p you secret
+77 p you send
+82 p you skip
+-95 p you store
+112 p you tell
+-178 p you tool
+-148 p you user
+351 p you void
+-85 p you when
+84 p you you
+-75 p your ask
+70 p your authority
+-86 p your be
+-63 p your control
+107 p your data
+-126 p your dest
+71 p your drop
+-75 p your future
+134 p your include
+248 p your memory
+-103 p your must
+171 p your new
+155 p your note
+316 p your policy
+184 p your prompt
+149 p your real
+-97 p your recommend
+157 p your reply
+266 p your rule
+-68 p your run
+170 p your say
+-237 p your secret
+90 p your send
+64 p your skip
+221 p your task
+-234 p your to
+187 p your void
+-64 w about competitor
+-85 w about featur
+-122 w about history
+-74 w about limit
+140 w about the
+83 w about thi
+-218 w abov
+-75 w abov any
+-158 w accept
+-68 w acceptanc
+-78 w acces omit
+392 w account
+-69 w account and
 -71 w account becom
-93 w account in
--67 w act out
--97 w act_as
-104 w act_as if
--84 w action
-186 w activat
--77 w actor
--268 w add
+86 w account in
+-68 w account need
+-90 w account requir
+-65 w acknowledg
+-64 w acknowledg that
+-85 w act_as
+101 w act_as if
+-79 w action
+183 w activat
+-112 w actor
+-263 w add
 76 w add to
-98 w addres
--79 w addres the
--113 w adher
--113 w adher to
-115 w admin
--156 w admin_role
--63 w adopt
--127 w after
--79 w again
-112 w again with
-138 w agent
--146 w agent has
--80 w agent may
-76 w ago
-107 w agre
--108 w agre that
-75 w ai
--116 w ai assistant
--82 w alert to
-111 w alignment
-78 w all
-123 w all answer
--87 w all cop
-92 w all data
--95 w all deploy
--71 w all export
--98 w all exporter
-114 w all fil
--64 w all formatt
-150 w all is
+81 w addres
+-75 w addres the
+-83 w adher
+-83 w adher to
+84 w admin
+-73 w admin panel
+-166 w admin_role
+-99 w admin_role to
+-131 w after
+-68 w afterward
+107 w again with
+-63 w against
+103 w agent
+-151 w agent has
+-98 w agent may
+-96 w agent must
+80 w agent to
+72 w ago
+155 w agre
+74 w ai
+-115 w ai assistant
+-64 w alert to
+110 w alignment
+99 w all
+136 w all answer
+-109 w all cop
+-63 w all dat
+86 w all data
+-86 w all deploy
+-75 w all deprecation
+-65 w all email
+-105 w all exporter
+80 w all fil
+-75 w all formatt
+159 w all is
 -140 w all item
+-67 w all link
 65 w all log
--68 w all music
--80 w all open
-81 w all other
--86 w all owner
+-67 w all nam
+-71 w all open
+-64 w all owner
 81 w all payment
--67 w all port
--68 w all project
--173 w all work
--131 w all_rights
--161 w all_rights on
--121 w allow
--81 w allow the
--99 w allow to
--116 w allow you
--155 w alon
-159 w already
-175 w also
--69 w alway
--87 w alway cit
--66 w alway includ
--84 w alway mention
-165 w amount
--129 w an
--64 w an accept
+-75 w all prop
+-86 w all test
+-66 w all warning
+-152 w all work
+-73 w all_permissions and
+-89 w all_rights
+-121 w all_rights on
+-107 w all_sessions
+-101 w allow
+-106 w allow the
+-104 w allow you
+-184 w alon
+71 w along
+157 w already
+178 w also
+-91 w alternatively
+-72 w alway
+-77 w alway cit
+-63 w alway improv
+-93 w alway includ
+-63 w alway link
+-70 w alway mention
+157 w amount
+-134 w an
+93 w an administrator
 -75 w an agent
--87 w an elevat
--70 w an error
-64 w an outsid
--100 w analysi
--68 w and agre
--83 w and all
--112 w and allow
--78 w and appl
--88 w and are
--114 w and ask
-88 w and carry
--107 w and check
-143 w and claim
-129 w and clear
--85 w and creat
-170 w and do
-371 w and do_not
-178 w and execut
-87 w and follow
-80 w and forward
-115 w and go
-115 w and hid
--126 w and is
--72 w and its
-63 w and just
--95 w and keep
-89 w and let
--103 w and lin
-144 w and mail
-67 w and no
--66 w and nobody
--175 w and not
-162 w and obey
--80 w and offer
+-82 w an elevat
+-63 w an environment_variable
+-81 w analysi
+-63 w and
+-131 w and all
+-140 w and allow
+-82 w and alway
+-80 w and appl
+-110 w and are
+-151 w and ask
+81 w and carry
+-129 w and check
+128 w and clear
+-112 w and clos
+-87 w and creat
+166 w and do
+353 w and do_not
+-97 w and download
+176 w and execut
+77 w and follow
+-68 w and format
+109 w and go
+129 w and hid
+-93 w and is
+-73 w and its
+66 w and just
+-78 w and keep
+82 w and leav
+96 w and let
+-89 w and lin
+151 w and mail
+66 w and no
+-152 w and not
+151 w and obey
+-133 w and offer
+-87 w and only
 117 w and pas
-94 w and post
--96 w and print
-84 w and replac
-129 w and report
--128 w and return
-347 w and run
-281 w and say
-142 w and send
--79 w and server
-127 w and show
--74 w and sign
--66 w and tell
--172 w and the
--91 w and what
--87 w and you
-72 w another format
--66 w another proces
--119 w answer alway
--101 w answer briefly
--142 w answer in
--82 w answer the
-231 w answer with
--65 w answer within
-97 w anterior
--72 w antworten
-320 w any
--82 w any fil
-73 w any mor
--73 w any of
--96 w any person
--100 w any question
--96 w any_other
--100 w any_other suggestion
--73 w any_time
-394 w anyon
-71 w anyon ask
--91 w anyon outsid
-105 w anyth but
-116 w anyth els
--71 w anyth in
--202 w api
--71 w api by_default
--203 w appl
--78 w appl them
--104 w apply
--175 w apply to
-123 w approv
--78 w approv by
--140 w approv the
-108 w approval
-74 w approval for
-192 w approval is
--108 w architectur
--112 w archiv
--221 w are
--74 w are block
--86 w are check
--68 w are flagg
-95 w are held
-87 w are non
--68 w are open
--66 w are review
--65 w are used
-78 w are your
--114 w articl
-232 w as
+102 w and post
+98 w and replac
+156 w and report
+-167 w and return
+363 w and run
+289 w and say
+125 w and send
+-73 w and server
+70 w and set
+116 w and show
+-179 w and the
+-77 w and what
+-85 w ann
+-70 w anna
+-73 w another
+70 w another format
+-69 w another proces
+-93 w answer alway
+84 w answer and
+-91 w answer briefly
+-201 w answer in
+-91 w answer the
+223 w answer with
+-78 w answer within
+92 w anterior
+-64 w antworten
+248 w any
+83 w any mor
+-89 w any of
+-72 w any part
+-139 w any person
+-83 w any question
+-64 w any room
+-66 w any rul
+-69 w any skill
+-88 w any_other
+-85 w any_other suggestion
+410 w anyon
+64 w anyon ask
+80 w anyth but
+125 w anyth els
+-83 w anyth in
+-173 w api
+84 w app
+84 w app and
+-161 w appl
+-80 w appl them
+-133 w apply
+-179 w apply to
+109 w approv
+-127 w approv the
+115 w approval
+202 w approval is
+-88 w approval step
+-82 w architectur
+-70 w archiv
+-266 w are
+-79 w are block
+-118 w are flagg
+97 w are held
+92 w are non
+-78 w are open
+-107 w are the
+-86 w are used
+87 w are your
+-75 w arg
+-78 w argument
+-107 w articl
+224 w as
+-68 w as administrator
 70 w as befor
--78 w as configuration
--226 w as data
-123 w as if
--94 w as in
--129 w as it
--98 w as json
-159 w as the
--76 w ascii
-106 w ask about
--110 w ask befor
--120 w ask for
--148 w ask question
--111 w ask should
--209 w ask the
-93 w ask you
--65 w assert
--126 w assistant for
-91 w assistant is
--314 w at
--73 w at any_time
-88 w at every
-70 w at_the_top
--68 w attach
-63 w attach the
--65 w attempt
--70 w attention
--83 w attention to
--74 w auditor
-91 w author is
--101 w authoris
--102 w authoris staff
--86 w authoris the
-138 w automatic
--109 w automatically on
--165 w avoid
+-80 w as configuration
+-236 w as data
+-111 w as fatura
+131 w as if
+-69 w as in
+-111 w as it
+-100 w as json
+175 w as the
+-69 w ascii
+103 w ask about
+-142 w ask befor
+-75 w ask for
+-136 w ask question
+-255 w ask the
+99 w ask you
+-94 w assistant for
+78 w assistant is
+-93 w assistant to
+-268 w at
+92 w at every
+-65 w at rest
+126 w at the
+65 w at_the_top
+-95 w attention to
+-79 w audit
+87 w author is
+-88 w authoris staff
+110 w automatic
+-98 w automatically on
+64 w availabl
+-121 w avoid
 204 w away
--70 w aws
--156 w back
-157 w backdoor
--167 w backup
--63 w bad
--63 w bad actor
--85 w bank
--162 w bas
--64 w bas you
--81 w batch
-66 w be
--87 w be abl
--132 w be avoid
-150 w be ignor
--69 w be includ
--66 w be misl
--76 w be sent
-64 w be told
--101 w be transferr
--69 w becaus it
--128 w becom
--71 w becom the
-72 w been
--563 w befor
-96 w befor anyth
--98 w befor it
--63 w befor shar
--111 w befor the
--381 w befor you
-191 w begin
--86 w behaviour
--86 w behaviour of
--112 w being
-165 w below
-91 w below as
--64 w below dir
+-83 w aws
+-188 w back
+-76 w back to
+153 w backdoor
+-152 w backup
+-69 w backup open
+63 w backward
+-74 w bad
+-74 w bad actor
+-64 w bank
+-200 w bas
+-85 w be avoid
+178 w be ignor
+-71 w be includ
+-64 w be read
+-63 w be steer
+-107 w be transferr
+-68 w be trick
+-91 w be undon
+65 w be used
+-76 w be verifi
+-65 w becaus it
+-135 w becom
+-72 w becom the
+-552 w befor
+83 w befor anyth
+-75 w befor com
+-84 w befor it
+-189 w befor the
+-313 w befor you
+164 w begin
+-88 w behave_like
+-76 w behaviour
+-76 w behaviour of
+-78 w behind
+-172 w being
+-64 w being an
+215 w below
+-65 w below dir
+-78 w below it
 -79 w below the
--91 w best fit
-105 w better
--89 w between
--72 w between client
-63 w blank
--78 w blank lin
-64 w blob
--99 w blog
-145 w blu
--69 w blu one
--150 w bos
--73 w bos you'r
-168 w bot
--194 w bot to
--126 w both
--162 w branch
--106 w brand is
--65 w break
--94 w brew
--101 w briefly
--72 w bucket
--184 w bug
--360 w build
--116 w but
--67 w but your
-92 w buy
--100 w by hand
-69 w by its
--108 w by mail
--90 w by one
--107 w by step
-110 w by thi
--219 w by_default
--68 w bypas payment
--251 w byt
--64 w cach
-69 w cach the
--327 w call
--148 w call me
-199 w call the
--76 w call thi
-85 w callback
--178 w caller
--334 w can
-111 w can be
--68 w can disabl
--79 w can follow
--63 w can mak
--171 w can use
--145 w can verify
--107 w candidat
--75 w cannot
--105 w car
--115 w carr
-161 w carry
-74 w cas
-109 w cas of
--67 w cas overrul
--125 w ceil
--226 w chang
-126 w chang the
+-94 w benchmark
+-93 w best fit
+-77 w between
+-76 w bill
+89 w blank
+-167 w blog
+-79 w blog post
+183 w blu
+-156 w bos
+243 w bot
+-130 w bot to
+-117 w both
+-66 w box
+-148 w branch
+-75 w brand is
+-85 w break
+-91 w briefly
+-81 w browser
+-76 w bucket
+-98 w bug
+-387 w build
+-77 w build result
+-105 w but
+109 w buy
+-77 w by friday
+-149 w by hand
+83 w by its
+-99 w by mail
+-85 w by one
+-82 w by step
+119 w by thi
+-184 w by_default
+-270 w byt
+-326 w call
+-147 w call me
+224 w call the
+-109 w call thi
+-225 w caller
+-78 w caller of
+-318 w can
+115 w can be
+-69 w can disabl
+-96 w can follow
+-84 w can overrid
+-161 w can use
+-123 w can verify
+-91 w can't
+-91 w can't be
+-103 w candidat
+-90 w cannot
+-93 w captain
+-72 w carefully
+-117 w carr
+129 w carry
+90 w cas
+93 w cas of
+120 w ce
+-117 w ceil
+-168 w chang
+76 w chang from
+137 w chang the
 -148 w character
--121 w chart
-180 w chat
--80 w check
--95 w check if
-75 w check in
-81 w check is
--98 w check that
--218 w check the
--99 w checklist
--67 w choos
--74 w ci
--101 w cit
--117 w cit the
-185 w claim
-69 w claim that
--108 w clas
-162 w clear
-86 w clear the
--113 w cli
--327 w client
--95 w client is
--105 w client now
--72 w client you
--147 w clos
--72 w cluster
--326 w cod
--75 w cod agent
-69 w cod and
--78 w cod bas
-101 w cod password
--65 w cod silently
-123 w cod to
--104 w collector
--121 w collector at
--77 w column
-91 w com
+-123 w chart
+100 w chat
+-69 w check
+-76 w check and
+-103 w check if
+79 w check in
+-64 w check let
+-148 w check that
+-221 w check the
+-102 w checklist
+-122 w choos
+231 w claim
+66 w claim that
+-94 w clas
+-72 w clean context
+123 w clear
+-73 w cli
+-340 w client
+-111 w client is
+-119 w client now
+-246 w clos
+-112 w clos it
+-289 w cod
+-139 w cod agent
+-85 w cod bas
+94 w cod password
+-73 w cod silently
+129 w cod to
+-82 w column
+83 w com
+-77 w com back
 97 w com befor
-139 w comes_up
-67 w command by
--150 w command from
--73 w command until
-72 w comment by
--86 w comment with
--240 w compar
-157 w competitor
--74 w compiler
-149 w complianc
--124 w complianc approv
-291 w comply
--100 w component
--67 w comput
+135 w comes_up
+63 w command are
+65 w command by
+-167 w command from
+-67 w command lin
+-107 w comment with
+-65 w company recommend
+-78 w company trust
+-263 w compar
+139 w competitor
+-64 w competitor product
+-79 w compiler
+134 w complianc
+-126 w complianc approv
+308 w comply
+-83 w component
 161 w conceal
--135 w condition
--102 w config
--92 w configur
--219 w confirm
--98 w confirm the
-172 w confirmation
--169 w connection
--95 w connection from
-63 w consider
--67 w contain essential
--133 w contain the
-196 w content
-143 w content of
-96 w context
-98 w continu
-89 w continu the
--77 w contract
--112 w contributor
--82 w convention
-72 w conversation
-65 w copy
--88 w copy all
-125 w copy the
--180 w cost
--75 w cost answer
--141 w could
--92 w count
-84 w count as
-95 w count mor
--83 w court
-89 w creat an
--123 w credential
--86 w credential and
--106 w ctx
--96 w curl
--67 w current user
-84 w customer and
--79 w customer mention
-122 w customer_data
-64 w customer_data to
--137 w cut
--63 w cut off
--85 w dark
--84 w dark mod
-70 w dash
--111 w dat
-130 w data is
-168 w data of
--109 w data you
--168 w databas
--129 w day
-136 w debug mod
--88 w debug output
-80 w decid
--93 w decision
--234 w default
--87 w defenc
--122 w defin
-154 w delet
--64 w delet below
-64 w delet the
--91 w delivery
-103 w deny
--67 w dependency
--205 w deploy
--76 w deprecation
--76 w deprecation notic
-76 w des
--143 w describ
--68 w description
--188 w design
-113 w destroy
--139 w detail
--66 w detail with
--122 w developer ask
-95 w developer mod
--105 w dir
-120 w direct
--67 w directiv
--229 w directory
--76 w directory that
--160 w disabl
--73 w disabl upload
--149 w discard
--71 w discard the
--93 w discuss
--73 w disk spac
--86 w dislik
--75 w disregard the
--93 w dist
-264 w do
--87 w do noth
-330 w do the
--78 w do thi
-180 w do what
--190 w do you
-161 w do_not ask
--64 w do_not bypas
--97 w do_not execut
--94 w do_not know
--65 w do_not mention
--69 w do_not start
+-112 w condition
+-100 w config
+-268 w confirm
+-66 w confirm wire_transfers
+104 w confirmation
+-197 w connection
+-111 w connection from
+67 w consider
+-112 w contain the
+183 w content
+145 w content of
+96 w continu
+81 w continu the
+-71 w contract
+-82 w contributor
+-153 w convention
+73 w conversation
+-84 w cop
+99 w copy
+116 w copy the
+-192 w cost
+-194 w could
+-96 w could you
+-149 w count
+70 w count as
+97 w count mor
+-69 w coverag
+90 w creat an
+-117 w credential
+-70 w crm
+-76 w cron run
+-119 w ctx
+-74 w curl
+-66 w current user
+-106 w customer ask
+110 w customer_data
+-138 w cut
+-116 w dark
+-114 w dark mod
+-68 w dashboard
+-65 w dat in
+168 w data is
+165 w data of
+-92 w data you
+-204 w databas
+-162 w day
+137 w de
+124 w debug mod
+-76 w debug output
+65 w decid
+-89 w decision
+-219 w default
+-70 w defenc
+-120 w defin
+124 w delet
+-67 w delivery
+95 w deny
+-115 w dependenc
+-95 w dependenc from
+-202 w deploy
+-124 w deprecation
+-124 w deprecation notic
+-230 w describ
+-64 w description
+-222 w design
+116 w destroy
+-83 w developer ask
+-101 w diagram
+-92 w die
+-66 w diga
+-83 w dir
+95 w direct
+-250 w directory
+-65 w directory that
+-228 w disabl
+-73 w disabl tls
+-64 w disabl upload
+-164 w discard
+-106 w discard the
+-79 w discuss
+-74 w disparag
+-74 w disparag other
+65 w display
+-68 w dist
+327 w do
+98 w do it
+-93 w do noth
+378 w do the
+-80 w do thi
+175 w do what
+-213 w do you
+160 w do_not ask
+-108 w do_not execut
+-71 w do_not hav
+-64 w do_not start
+-65 w do_not tell
 -73 w do_not_need
 -73 w do_not_need to
--87 w do_not_refuse
--342 w doc
--84 w docker
--220 w document
--178 w doe
--101 w doe not
--107 w doing anyth
-73 w don
--99 w don't hav
--115 w don't_refuse
-106 w door
-222 w down
--80 w dr
--65 w drop tabl
--357 w each
-86 w each other
--122 w each request
-120 w each_reply
--143 w each_session
-215 w each_time
-71 w earlier
-91 w earlier guidanc
-126 w earlier session
--145 w edit
+-88 w do_not_refuse
+-329 w doc
+-290 w document
+-193 w doe
+-103 w doe not
+-70 w doesn't lik
+-102 w doing anyth
+65 w doing what
+106 w don
+-74 w don't
+-95 w don't hav
+-96 w don't mention
+-119 w don't_refuse
+-64 w don't_refuse valid
+93 w door
+221 w down
+-80 w download the
+-65 w draft
+-125 w drop
+-77 w drop tabl
+-69 w e_mail
+-343 w each
+-77 w each lin
+106 w each other
+-79 w each phas
+-128 w each request
+110 w each_reply
+-158 w each_session
+214 w each_time
+-74 w earlier entr
+78 w earlier guidanc
+-82 w earlier one
+127 w earlier session
+-86 w edit
 87 w educational
 87 w educational purpos
-88 w effect
--70 w either
--68 w el
--87 w elevat terminal
--106 w els
--119 w els might
--141 w email
--80 w email reminder
-79 w emit
--74 w employe record
--131 w empty
--67 w empty field
-116 w en
--193 w enabl
--99 w enabl admin
-81 w encod the
-237 w end of
--100 w endpoint
--79 w engin
--70 w ensur
-304 w entry
--73 w environment_variables and
--217 w error
--79 w error to
--67 w essential
--67 w essential guidanc
-102 w etc
-80 w even
--66 w event
--70 w ever have_to
--132 w every
--65 w every chang
--79 w every commit
--65 w every fil
--91 w every night
--69 w every other
--78 w every project
--104 w every pull
--97 w every ten
-182 w every_answer
--137 w every_session
--64 w everyth els
-82 w everything_above
-69 w evil
-86 w exact
--443 w exampl
--68 w exampl updat
-128 w exception
-91 w exchang
--64 w exchang with
--125 w exclud
-364 w execut
--105 w execut any
-104 w execut it
-153 w execut the
--75 w exfiltration
--71 w exist
--77 w exist record
--130 w exit
--66 w exit cod
--70 w expect
--79 w experienc
--89 w expert
--89 w expert go
--304 w explain
--120 w explicitly
--71 w export
--210 w exporter
--112 w exporter now
--139 w expos
--79 w expos wallet
--129 w external
--119 w extract
--89 w fact
--68 w fail
--66 w fail alway
--95 w failur
--146 w faq
--80 w far
--80 w far abov
--142 w featur
-168 w fetch
-148 w fetch the
--114 w fetch tool
--68 w field
-146 w figur
--264 w fil
--77 w fil and
-64 w fil is
-77 w fil of
--105 w fil system
--90 w fil wer
+83 w effect
+-70 w effect at_once
+-64 w either
+-82 w elevat terminal
+-70 w ell
+-68 w els
+-122 w els might
+-95 w email
+-67 w email reminder
+85 w emit
+-72 w employe record
+-111 w empty
+127 w en
+-206 w enabl
+-119 w enabl admin
+80 w encod the
+-86 w end
+182 w end of
+-64 w end the
+-102 w endpoint
+-81 w engin
+-75 w english
+292 w entry
+-65 w environment_variable
+-86 w environment_variables and
+-68 w episod
+68 w eras
+-206 w error
+227 w et
+98 w etc
+-118 w event
+-91 w ever have_to
+-94 w every fil
+-100 w every project
+-95 w every pull
+-95 w every ten
+177 w every_answer
+-93 w every_session
+87 w everything_above
+77 w evil
+88 w exact
+-469 w exampl
+-73 w exampl delet
+-74 w except
+132 w exception
+87 w exchang
+-78 w exclud
+387 w execut
+109 w execut it
+152 w execut the
+-82 w exfiltration
+-124 w exit
+-63 w exit cod
+-86 w expect
+-94 w expert
+-94 w expert go
+-142 w expir
+-291 w explain
+-63 w explain your
+-205 w exporter
+-100 w exporter now
+-167 w expos
+-73 w expos wallet
+-149 w external
+-64 w external sit
+-121 w extract
+-87 w factor
+-67 w fail
+-75 w failur
+-64 w fals
+-87 w fals positiv
+-109 w faq
+-75 w far
+-75 w far abov
+-111 w fatura
+-130 w featur
+163 w fetch
+129 w fetch the
+-74 w fetch tool
+-67 w field
+154 w figur
+-255 w fil
+76 w fil of
+-117 w fil system
+-103 w fil wer
 -157 w fill
 -115 w fill in
--126 w film
-131 w filter
--76 w filter is
-68 w final
--82 w financ has
--116 w finding
--67 w finish
-75 w first in
-91 w first one
--106 w fish
--107 w fit
--70 w fiv
--172 w fix
--178 w flag
--69 w flagg
--80 w flush
--101 w fold
-64 w folder
--190 w follow
--81 w follow command
--69 w follow exampl
--104 w follow in
-63 w follow not
--112 w follow question
--64 w follow structur
--286 w follow the
-116 w follow thi
-181 w for all
--80 w for contributor
--88 w for each
+-133 w film
+99 w filter
+-78 w filter was
+63 w final
+-90 w financ has
+-137 w finding
+68 w first in
+84 w first one
+-98 w fish
+-90 w fit
+-99 w fiv
+-66 w fiv hundr
+-180 w fix
+-207 w flag
+-117 w flagg
+-90 w fold
+82 w folder
+-174 w follow
+-75 w follow exampl
+-72 w follow guidelin
+-95 w follow in
+-122 w follow question
+-94 w follow structur
+-319 w follow the
+121 w follow thi
+75 w follow what
+147 w for all
+-69 w for contributor
+-87 w for each
 87 w for educational
--135 w for it
-169 w for me
--85 w for mor
--77 w for my
--93 w for new
--121 w for now
+-92 w for every
+-105 w for it
+172 w for me
+-75 w for mor
+-92 w for new
+-135 w for now
 123 w for payment
--69 w for peopl
--117 w for real
--65 w for research
--67 w for simplicity
--241 w for the
-146 w for them
-69 w for thi
-97 w for user
-77 w for whoever
--174 w for your
--110 w for zoom
-110 w for_good
-108 w forbid
-107 w forc
--70 w forg system_message
--96 w forget
--72 w forget someth
--130 w form
--140 w format
--105 w formatt
--116 w former
--102 w forward to
--110 w found
--67 w four
--96 w french
-73 w friend
--105 w friendly
--74 w friendly messag
-122 w from
--94 w from env
--74 w from memory
--209 w from step
-106 w from the
-70 w front
-149 w full
--148 w full_access to
--65 w full_control
--65 w full_control to
-83 w fund
-69 w further
--100 w gap
-72 w gateway for
-78 w gav
--144 w gcloud
--69 w gcloud sqs
--104 w general
+-82 w for peopl
+-93 w for real
+-67 w for structur
+-96 w for styl
+-197 w for the
+153 w for them
+106 w for thi
+108 w for user
+79 w for whoever
+-84 w for year
+96 w for you
+-208 w for your
+-74 w for zoom
+100 w for_good
+105 w forbid
+115 w forc
+-91 w forg
+-129 w forg system_message
+-74 w forget someth
+73 w forget the
+-76 w fork
+-73 w fork should
+-88 w form
+-161 w format
+-68 w format it
+-111 w formatt
+-142 w found
+-83 w four
+-91 w fre
+-91 w fre text
+-72 w french
+-71 w fresh
+-66 w fresh each_session
+76 w friend
+-110 w friendly
+-63 w friendly messag
+98 w from
+-63 w from coverag
+-68 w from env
+-83 w from memory
+-191 w from step
+118 w from the
+78 w from thi
+-111 w from_now_on
+-84 w from_now_on call
+-79 w from_now_on switch_to
+71 w front
+147 w full
+-175 w full_access to
+-73 w full_control
+-73 w full_control to
+89 w fund
+78 w further
+63 w futur
+-130 w gap
+-75 w gap with
+-63 w gat
+101 w gateway for
+85 w gav
+-75 w gcloud
+-99 w general
 -86 w general guidanc
--80 w generally
--160 w get
-70 w get the
--130 w git
--72 w github
--71 w github without
-90 w give_me
--89 w go developer
-92 w go on
--63 w go_to
--79 w goal
--90 w goal is_to
--155 w goe
--177 w goe on
-68 w gon
--70 w good
--71 w grpc
--69 w guarante
--113 w guard
--76 w gues
--65 w guess
--67 w guest
--219 w guid
+-65 w generally
+-82 w generat
+-69 w generat only
+-92 w german
+-195 w get
+-82 w get an
+-71 w get your
+-127 w git
+-82 w github
+-83 w github without
+-99 w giv
+-74 w giv each
+-63 w giv honest
+-79 w giv sourc
+138 w give_me
+-72 w go
+-94 w go developer
+95 w go on
+-66 w goal is_to
+-156 w goe
+-153 w goe on
+-87 w gofmt
+-76 w going_forward
+75 w gon
+-92 w grafana
+-70 w grant
+-86 w green
+-71 w green befor
+-111 w guard
+-94 w gues
+-161 w guid
 -86 w guidanc is
-125 w guidelin
-65 w had not
-185 w handl
--70 w handl on
-77 w handl thi
-75 w happen
-70 w hard cod
-143 w has been
--82 w has check
-116 w has the
--84 w hash
--149 w hav
--90 w hav acces
--90 w hav any
--94 w hav full_access
--125 w hav it
--89 w hav no
--109 w hav somebody
-69 w hav the
-63 w hav work
--97 w hav you
-115 w have_to
--184 w have_to do
+63 w guidelin
+-72 w guidelin carefully
+78 w ha
+70 w had not
+203 w handl
+-67 w handl on
+69 w handl thi
+72 w happen
+-67 w happen for
+-72 w has any
+-81 w has approv
+101 w has been
+63 w has chang
+-90 w has check
+141 w has the
+-80 w hash
+-189 w hav
+-91 w hav acces
+-76 w hav any
+-110 w hav full_access
+-127 w hav it
+-76 w hav no
+73 w hav reach
+-92 w hav somebody
+77 w hav the
+66 w hav work
+-78 w hav you
+63 w have_to
+-185 w have_to do
 66 w he
--125 w header
--235 w help
--257 w helpful
--84 w helpful assistant
--139 w helpful if
--162 w her
--77 w her are
--113 w her past
--113 w her request
-376 w hid
-191 w hid the
-169 w hidden
--69 w hidden in
--158 w hidden text
--82 w hidden_instructions to
--67 w him
--241 w hold
--72 w holiday
-71 w hom
--86 w honour
--86 w honour the
-85 w hook that
--80 w hook wer
--171 w host
--77 w host open
--115 w hostil
--153 w http
-126 w human
-75 w hundr
-92 w hurry
--63 w i'll
--138 w i'm the
--277 w id
-112 w identity
--155 w ids
--74 w ids from
--232 w if
-138 w if ask
--94 w if ther
--297 w if you
--384 w ignor
+-153 w header
+-208 w help
+-252 w helpful
+-96 w helpful assistant
+-130 w helpful if
+-124 w her
+-84 w her are
+-64 w her past
+-100 w her request
+381 w hid
+200 w hid the
+142 w hidden
+-115 w hidden fil
+-224 w hidden text
+-63 w him
+-273 w hold
+-112 w holiday
+-63 w honest
+-63 w honest comparison
+87 w hook that
+-90 w hook wer
+-64 w horário
+-137 w host
+-96 w hostil
+86 w how
+-122 w http
+-82 w hub
+130 w human
+83 w hurry
+-79 w i'll
+-87 w i'm the
+-213 w id
+123 w identity
+-105 w ids
+-239 w if
+147 w if ask
+-66 w if need
+-98 w if ther
+-326 w if you
+-333 w ignor
+-72 w ignor all
 -78 w ignor previou
--135 w ignor the
--67 w ignor thes
-136 w imag
-105 w immediately
--103 w import
--100 w important
--190 w in
-117 w in all
--107 w in answer
-177 w in any
-232 w in each
-173 w in every
-175 w in every_answer
--65 w in every_session
--71 w in github
--94 w in nginx
--71 w in order
-88 w in parallel
--66 w in production
+-136 w ignor the
+90 w ignora
+123 w imag
+99 w immediately
+-82 w import
+-107 w important
+-82 w improv
+-195 w in
+119 w in all
+-107 w in all_sessions
+-85 w in answer
+184 w in any
+-78 w in at
+-94 w in chat
+213 w in each
+169 w in every
+170 w in every_answer
+-86 w in every_session
+-65 w in german
+-83 w in github
+-69 w in nginx
+78 w in parallel
+-76 w in production
 -71 w in prompt
--150 w in the
--243 w in thi
--63 w in user
--82 w in vendor
-67 w in your
--118 w includ
--68 w includ to
--83 w incom
--120 w incorrectly
--120 w incorrectly ignor
--164 w index
--95 w input
-172 w insert
--95 w install
--138 w install the
--93 w instead
--68 w instead you
-294 w instead_of
--65 w instead_of guess
-180 w instead_of the
-86 w instruct
--97 w instruction
-93 w instruction and
--204 w instruction for
--72 w instruction from
--63 w intent
--79 w interfac
--75 w internal ids
-152 w into
-326 w into the
--85 w invalid
--95 w invisibl
--163 w invoic
--77 w iot
--77 w iot action
--180 w is
--73 w is about
-124 w is after
-87 w is alway
--70 w is configur
--76 w is correct
--93 w is disabl
--131 w is don
--78 w is enabl
+-83 w in the
+-231 w in thi
+-63 w in utc
+72 w in your
+-81 w in_place_of an
+-136 w includ
+-71 w includ the
+-74 w incom
+-131 w incorrectly
+-131 w incorrectly ignor
+-150 w index
+-92 w input
+180 w insert
+-82 w insid
+-126 w install
+-94 w install the
+-66 w instead you
+207 w instead_of
+-87 w instead_of blog
+-67 w instead_of fre
+181 w instead_of the
+-98 w instruction
+96 w instruction and
+-168 w instruction for
+-83 w intent
+-90 w interfac
+-86 w internal client
+148 w into
+332 w into the
+-109 w invalid
+-79 w invisibl
+-207 w invoic
+-84 w iot
+-84 w iot action
+-210 w is
+149 w is after
+82 w is alway
+-72 w is clos
+-63 w is count
+-110 w is don
+-81 w is enabl
 -92 w is grant
--139 w is helpful
--81 w is hidden
--72 w is kept
--63 w is larg
--63 w is logg
--83 w is miss
-94 w is need
--63 w is non
--67 w is now
--70 w is on
--70 w is one
--79 w is out
-71 w is saf
--258 w is the
--120 w is told
--81 w is up
--144 w is verifi
-114 w is well
--81 w is what
-181 w is_to
-103 w is_to be
--71 w is_to plan
--156 w issu
--108 w it
--115 w it and
--153 w it as
--82 w it contain
-66 w it fail
--67 w it for
-86 w it in
--73 w it last
-90 w it must
--68 w it out
--71 w it run
-73 w it so
--77 w it tak
-129 w it to
--119 w it too
-206 w it was
-109 w it without
-296 w item
+-130 w is helpful
+-70 w is logg
+64 w is need
+-77 w is on
+-80 w is one
+-208 w is the
+-84 w is told
+-69 w is undefin
+-126 w is verifi
+118 w is well
+129 w is_to
+100 w is_to be
+-125 w is_to find
+-66 w is_to guid
+-143 w issu
+-116 w it
+-83 w it and
+-155 w it as
+-101 w it by
+-74 w it contain
+82 w it fail
+-73 w it for
+83 w it in
+67 w it is
+104 w it must
+-72 w it onc
+-76 w it out
+-81 w it short
+-85 w it tak
+-122 w it too
+205 w it was
+71 w it with
+105 w it without
+288 w item
 -140 w item succeed
--355 w its
--140 w jargon
--104 w job
--100 w journal
--200 w json
-205 w just
--88 w keep the
-182 w keep thi
--84 w keep your
--152 w kept
-113 w key
-103 w key and
--68 w key from
--95 w key of
--64 w key point
--101 w key should
-70 w key to
--109 w kind
--73 w kindly replac
--106 w know
-185 w knowledg
--109 w kubectl
--65 w kubectl log
--118 w label
--125 w languag
--68 w languag tutor
--71 w larg
--77 w last
--66 w last week
-67 w later answer
-107 w later_chats
--67 w later_sessions
--67 w later_sessions can
--81 w law
-101 w le
--132 w leak
--132 w leak of
-112 w leav
--65 w leav it
-65 w leav them
--112 w leave_out secret
-131 w leave_out the
-85 w left_out
-158 w let the
--71 w let you
--106 w letter
--209 w library
--143 w licenc
--104 w licens
--148 w lift
--63 w lift to
-64 w lik the
--127 w limit
--84 w limit of
--76 w limit that
--194 w lin
-69 w lin when
--118 w link
--64 w link out
--145 w link so
--134 w link to
--204 w lint
+-354 w its
+-78 w itself
+-135 w jargon
+-159 w job
+-67 w join
+-97 w journal
+-190 w json
+-91 w judg
+-93 w jun
+204 w just
+-75 w keep all
+-173 w keep the
+206 w keep thi
+-91 w keep your
+-153 w kept
+121 w key
+97 w key and
+-80 w key from
+-97 w key her
+-91 w key of
+-83 w key point
+-107 w key should
+66 w key to
+-97 w key your
+-121 w kind
+-66 w kindly replac
+-77 w know
+186 w knowledg
+-83 w kubectl
+84 w l'utilisateur
+-80 w la
+-129 w label
+-157 w languag
+-91 w languag tutor
+-75 w larg
+-65 w last
+-84 w lately
+114 w later_chats
+-85 w later_sessions
+-85 w later_sessions can
+80 w launch
+66 w le
+-73 w lead to
+-72 w leak
+159 w leav
+-80 w leav it
+-68 w leav through
+-117 w leave_out secret
+132 w leave_out the
+66 w left_out
+-68 w legacy
+150 w let the
+-101 w let you
+-107 w letter
+74 w level to
+-67 w lexical
+-167 w library
+-128 w licenc
+-72 w lie
+-91 w lift
+-76 w lift to
+72 w lik the
+-175 w limit
+-82 w limit that
+-199 w lin
+-76 w lin number
+88 w lin when
+-111 w link
+-123 w link so
+-68 w link to
+-228 w lint
 -75 w lint fil
--82 w lint warning
--118 w linter
--91 w linux
--299 w list
--109 w list all
--75 w liv
--92 w liv in
-153 w lo
--105 w loader
--81 w loader wer
--146 w local
--100 w locally
-70 w lock and
--112 w lock exclud
--157 w log
--73 w log in
--65 w log level
--65 w log them
-97 w login
--77 w long
--70 w long lin
-84 w long_term_memory
-156 w longer
--75 w longer run
-155 w look
-128 w look up
-102 w lookup
--167 w lower
--83 w mac
--63 w machin
-99 w mad up
-91 w mail and
--170 w mail it
-64 w mail tool
-133 w mailbox
--99 w main
--120 w maintain
--136 w maintainer
--175 w mak
-154 w mak an
--75 w management authoris
--71 w manager abov
--68 w manually
-63 w many tim
--73 w map
-79 w march
--68 w match
-80 w matter
--201 w may
-153 w may be
--64 w may chang
--109 w may hav
-100 w may never
-80 w may not
--74 w may use
--276 w md
-101 w me
--190 w mean
--151 w measur
--66 w meet
--65 w member
--208 w memory
--68 w memory_md
-86 w mention it
--82 w mention the
-99 w merg
-65 w messag of
--75 w messag pass
--96 w messag when
-144 w messag with
--245 w method
--70 w method should
--70 w metric
--244 w might
--119 w might hav
--89 w migration
-117 w mind
--97 w minut
--66 w misl
--166 w miss
-186 w mod
-224 w mod and
--69 w mod is
--76 w mod on
--178 w model
--94 w model ask
-71 w modifi
--89 w modul
--90 w monday
-89 w money
-106 w month
--88 w mor
--67 w mor by_default
-82 w mor than
--164 w morn
--105 w most
--75 w mount
--134 w mov
-223 w mr
--100 w much
--75 w music
--75 w music to
--117 w must
-88 w must be
--77 w must keep
-84 w my
--85 w my clas
-81 w my request
--260 w nam
--116 w need
--132 w need approval
--99 w need credential
-76 w need_not
-63 w needs_to be
--68 w network
--84 w never
+-68 w lint step
+-129 w linter
+-94 w linux
+-324 w list
+-83 w list all
+-67 w liv
+-91 w liv next
+148 w lo
+-91 w loader
+-68 w loader wer
+-127 w local
+-74 w locally
+73 w lock
+79 w lock and
+-77 w lock exclud
+-197 w log
+-104 w log in
+-81 w log them
+-71 w log to
+-66 w logger
+96 w login
+-92 w long
+-95 w long lin
+-90 w long_term
+-90 w long_term not
+79 w long_term_memory
+154 w longer
+-70 w longer break
+140 w look
+127 w look up
+100 w lookup
+63 w lost
+-159 w lower
+-78 w mac
+-87 w machin
+93 w mad up
+-113 w mail
+107 w mail and
+-244 w mail it
+-69 w mail server
+132 w mailbox
+-141 w main
+-90 w main responsibility
+-71 w maintain
+-138 w maintainer
+-63 w maintainer of
+-151 w mak
+148 w mak an
+-64 w manag
+105 w management
+65 w many tim
+-70 w map
+106 w march
+77 w matter
+-179 w may
+170 w may be
+-92 w may hav
+127 w may never
+71 w may not
+-87 w may use
+-272 w md
+109 w me
+-241 w mean
+-112 w measur
+-88 w meet
+-203 w memory
+-63 w memory each_session
+-134 w memory_bank
+-65 w memory_md
+90 w mention it
+-78 w mention politic
+-79 w mention the
+-65 w merg wait
+70 w messag of
+-67 w messag pass
+-70 w messag sent
+-103 w messag when
+129 w messag with
+-287 w method
+-119 w metric
+-271 w might
+-90 w might be
+-122 w might hav
+108 w mind
+70 w mind and
+-124 w minimum
+-78 w minut
+-118 w miss
+150 w mod
+218 w mod and
+-67 w mod is
+-103 w mod on
+76 w mod to
+-185 w model
+-79 w model ask
+-65 w model may
+83 w modify
+-129 w modul
+-110 w monday
+108 w money
+100 w month
+-102 w mor
+-100 w mor by_default
+-125 w morn
+-111 w most
+-73 w most user
+-69 w mount
+-135 w mov
+231 w mr
+-113 w much
+-110 w must
+79 w must be
+-69 w must generat
+-104 w must keep
+63 w my
+69 w my request
+-272 w nam
+-67 w nam as
+-65 w nam that
+-103 w need
+-116 w need approval
+73 w need_not
+65 w needs_to be
+-75 w network
+-108 w never
 89 w never be
--67 w never execut
--109 w never tell
--64 w never want
--98 w new instruction
--69 w new one
-381 w next
--86 w next door
-240 w next lin
--79 w next one
--138 w nginx
--118 w night
--301 w nightly
--74 w nightly job
--128 w nil
-74 w no check
-306 w no longer
--72 w no user
--72 w no_force
--72 w no_force push
--107 w no_longer_apply
-145 w no_matter
-174 w no_need
-98 w nobody
--82 w nobody know
--69 w nod
--164 w nois
--77 w nois in
--86 w nois next
-75 w non is
--157 w not
-77 w not be
--72 w not by
-77 w not of
-70 w not read
--89 w not show
--75 w not the
--71 w not what
-100 w not when
--84 w not_required to
--136 w noth
+-72 w never execut
+-70 w new crm
+-87 w new machin
+-69 w new mail
+362 w next
+-101 w next door
+245 w next lin
+-91 w next to
+-114 w nginx
+81 w nicht
+-99 w night
+-204 w nightly
+-149 w nil
+77 w no check
+302 w no longer
+-69 w no user
+-97 w no_longer_apply
+156 w no_matter
+156 w no_need
+139 w nobody
+-67 w nobody know
+-83 w nod
+-126 w nois
+-101 w nois next
+76 w non is
+-125 w not
+76 w not be
+-85 w not by
+75 w not of
+69 w not read
+-88 w not show
+89 w not when
+-65 w note_that
+-185 w noth
+-72 w noth below
 196 w noth happen
--157 w nothing_else
--76 w notify
--76 w notify the
--76 w novel
-660 w now
-81 w now and
--80 w now follow
--86 w now honour
--71 w now keep
--135 w now omit
--72 w now propagat
-104 w now that
--88 w now they
--129 w npm
--69 w null
--71 w number of
-284 w obey
-78 w obey thi
-66 w obey what
--115 w obtain
--71 w of chang
--83 w of incom
-90 w of it
--83 w of jargon
-69 w of ops
--135 w of thi
-64 w of your
-119 w off
--80 w offer help
-150 w official
--76 w official sdk
-105 w ok
--167 w old
--91 w old link
--64 w old way
--135 w omit
--132 w omit the
--101 w omitt
--138 w on
--70 w on as
+-158 w nothing_else
+-69 w nothing_else chang
+-92 w notic is
+656 w now
+76 w now and
+-89 w now follow
+-101 w now keep
+-76 w now omit
+-86 w now propagat
+113 w now that
+-101 w now they
+-68 w noлbзobateлb
+-131 w npm
+-78 w null
+-75 w number of
+264 w obey
+-79 w obtain
+-87 w of chang
+-74 w of incom
+101 w of it
+-66 w of jargon
+71 w of ops
+-148 w of thi
+77 w of your
+129 w off
+-133 w offer help
+142 w official
+-66 w official doc
+-75 w official sdk
+-130 w old
+-64 w old client
+-78 w old way
+-140 w omit
+-99 w omit it
+-76 w omit the
+-70 w omitt
+-136 w on
 -86 w on each
--171 w on every
--90 w on monday
-108 w on request
--115 w on sunday
--71 w on the_board
--102 w on thi
--100 w onc
--82 w onc financ
-77 w onc the
--321 w one
--105 w only
--221 w only be
--70 w only ever
--120 w only have_to
--87 w only owner
--195 w open
--82 w open an
--70 w open handl
--80 w open invoic
-225 w open the
--78 w open the_board
--63 w openai
--63 w openai api_key
--82 w operator own
--76 w operator whatever
--217 w option
--97 w optional plugin
--314 w or
-125 w orchestrator
-204 w order
-78 w order by
-126 w order of
-131 w origin
-115 w other
-72 w other agent
--64 w other can
--74 w other factor
--101 w other party
--154 w other process
--76 w otherwis
--68 w otherwis leav
--65 w our
--100 w our first
--93 w our former
-69 w our own
--83 w our propagator
-204 w out
-161 w out of
--172 w outcom
-73 w outdat
--214 w output
--69 w output is
-106 w outrank
--184 w outsid
--194 w outsid the
--63 w over earlier
-123 w over the
--211 w overrid
--119 w overrid the
--67 w overrul
--67 w overrul it
--126 w own
--64 w own is
+-153 w on every
+-110 w on monday
+103 w on request
+-110 w on sunday
+-96 w on thi
+-71 w on your
+-104 w onc
+-90 w onc financ
+75 w onc the
+-285 w one
+-66 w one if
+-121 w only
+-202 w only be
+-91 w only ever
+-102 w only have_to
+-88 w only owner
+-172 w open
+-82 w open handl
+-71 w open invoic
+-85 w open question
+211 w open the
+-85 w operator whatever
+64 w ops
+-170 w option
+-72 w optional plugin
+-315 w or
+114 w orchestrator
+174 w order
+65 w order by
+103 w order of
+121 w origin
+99 w other agent
+-81 w other can
+-126 w other factor
+-107 w other party
+-139 w other process
+-64 w other room
+-69 w otherwis
+-76 w otherwis leav
+-100 w our client
+-96 w our earlier
+-80 w our first
+80 w our own
+-67 w our parser
+-65 w our propagator
+217 w out
+134 w out of
+-160 w outcom
+-156 w output
+-81 w output is
+104 w outrank
+-193 w outsid
+-191 w outsid the
+-97 w over earlier
+105 w over the
+-151 w overrid
+-64 w overrid the
+-98 w own
+-69 w own word
 -78 w owner
--87 w owner may
--147 w packag
--85 w packag comment
--78 w packag should
--76 w pag
--127 w pag that
-75 w paid
--101 w paper
-86 w parallel
-132 w parameter
--108 w parcel
--108 w parcel to
--78 w pars
--164 w parser
--115 w parser now
--90 w part
-155 w partner
--119 w party
--64 w pas
--89 w pass to
-89 w password in
--66 w password twic
-97 w past
--81 w past and
-165 w patch
--168 w path
-110 w patient
--91 w pattern
--83 w pay attention
--74 w pay the
-65 w payload
-279 w payment
--83 w payment so
-63 w peopl
--99 w per
--67 w per minut
--113 w permission
--72 w permission label
-65 w permission to
-183 w person
--118 w phas
--87 w phon
--96 w photo
--76 w photo to
--109 w pictur to
--63 w pirat
-94 w plac the
-112 w placeholder
--303 w plan
--63 w plan in
+-65 w owner has
+-88 w owner may
+-186 w packag
+-70 w packag comment
+-78 w pag
+-109 w pag that
+81 w paid
+-73 w panel
+90 w paragraph
+76 w parallel
+107 w parameter
+-174 w parser
+-97 w parser now
+-84 w part
+-73 w part in
+153 w partner
+-110 w party
+-69 w pas
+-124 w pass to
+98 w password in
+111 w past
+140 w patch
+-198 w path
+118 w patient
+-134 w pattern
+-95 w pay attention
+74 w payload
+-91 w payload such
+288 w payment
+-73 w payment must
+-96 w payment was
+-155 w per
+-109 w permission
+98 w permission to
+120 w person
+-171 w phas
+-106 w phon
+-152 w photo
+-132 w photo to
+-67 w pictur to
+92 w plac the
+120 w placeholder
+-315 w plan
 228 w planner
--131 w platform_team
--66 w play
--96 w playwright
--108 w pleas
--167 w pleas answer
-87 w pleas send
-153 w plugin
-112 w poem
--124 w point
-114 w policy
--105 w policy and
--79 w policy engin
--121 w politely
--206 w port
--128 w possibl
--64 w postgr
--65 w practic
-146 w prais
--241 w prefer
--153 w prefer the
-301 w preferenc
--68 w preferr brand
-98 w pretend
--173 w previou
--164 w previously
--119 w previously messag
--163 w pric
--135 w pric list
--77 w print
--67 w print mor
--72 w printf
-130 w priority
-86 w privacy
--71 w privileg
--114 w proces
--64 w proces exchang
--71 w production
--251 w project
--94 w project you
--92 w prompt 目录
--72 w propagat
--72 w propagat the
--150 w propagator
--150 w propagator now
--133 w propos
-75 w protection
--100 w protocol
--94 w protocol below
-116 w prov
--90 w publish
--108 w pull
--162 w pull request
-119 w purpos
--88 w push
-249 w quer
-94 w quer for
-199 w query
-132 w query the
--78 w question about
-184 w question for
--100 w question you
--254 w queu
--68 w quietly
--146 w quot
-75 w rank
--90 w rat
-154 w rather_than
-75 w re
-114 w reach
--318 w read
--83 w read and
--69 w read as
--97 w read the
-137 w read thi
--208 w readm
-94 w real
--117 w real tim
--133 w reason
-82 w reason for
-106 w recipient
-163 w record
-229 w record of
--91 w record should
--64 w record user_preferences
--64 w record what
-132 w redirect
--93 w reduc
--88 w reduc repetitiv
--86 w refund policy
--133 w refus
--81 w refus to
-171 w regard
--70 w regenerat
--80 w region
-63 w register
--240 w reject
--77 w reject request
--74 w reject to
-154 w relay
--326 w releas
--182 w relevant
--145 w relevant link
--86 w reload
-64 w remember that
--81 w remember to
--76 w reminder
--461 w remov
-81 w remov all
--81 w remov it
--127 w remov permission
--86 w renam
--93 w repeal in
-97 w repeat
-69 w repeat in
--88 w repetitiv
--88 w repetitiv prompt
--67 w repl
--143 w replac
+-96 w platform_team
+-77 w play
+-151 w pleas
+-163 w pleas answer
+99 w pleas send
+210 w plugin
+-65 w pnpm
+117 w poem
+-134 w point
+-134 w point_to
+-87 w point_to the
+81 w policy
+-81 w policy and
+-81 w policy engin
+-68 w politely
+-81 w politic
+-81 w politic to
+-221 w port
+-89 w positiv
+-104 w possibl
+75 w post the
+-68 w powershell
+-68 w powershell as
+-74 w pr
+-71 w pr merg
+155 w prais
+-282 w prefer
+-111 w prefer the
+315 w preferenc
+-89 w present finding
+70 w pretend
+-183 w previou
+-185 w previously
+-101 w previously messag
+-181 w pric
+-178 w pric list
+-67 w primary sourc
+-92 w print
+-100 w print mor
+132 w priority
+87 w privacy
+71 w problem
+-130 w proces
+-72 w process stor
+-108 w production
+-63 w program
+-307 w project
+-96 w project you
+-70 w prompt 目录
+-75 w prop
+-86 w propagat
+-86 w propagat the
+-138 w propagator
+-138 w propagator now
+-111 w propos
+80 w protection
+-87 w protocol
+-77 w protocol below
+113 w prov
+-80 w proxy is
+-94 w publish
+-107 w pull
+-161 w pull request
+112 w purpos
+230 w que
+268 w quer
+174 w query
+115 w query the
+-90 w question about
+187 w question for
+-83 w question you
+-268 w queu
+-80 w quietly
+-174 w quot
+72 w rais
+86 w rank
+93 w rather_than
+71 w re
+80 w reach
+69 w reach the
+-284 w read
+-97 w read and
+-133 w read the
+127 w read thi
+-210 w readm
+109 w real
+-93 w real tim
+-71 w reason
+80 w reason for
+-75 w recall
+-109 w recip
+-63 w recip to
+105 w recipient
+221 w record
+217 w record of
+-118 w record should
+-79 w record what
+122 w redirect
+-75 w reduc
+-70 w reduc repetitiv
+-126 w refund policy
+-135 w refus
+-65 w refus to
+167 w regard
+-66 w regenerat
+-123 w region
+71 w register
+-148 w reject
+145 w relay
+-358 w releas
+-170 w relevant
+-123 w relevant link
+-83 w remember to
+-71 w reminder
+-454 w remov
+105 w remov all
+-85 w remov it
+-98 w remov permission
+-109 w renam
+-72 w repeal in
+106 w repeat
+-70 w repetitiv
+-70 w repetitiv prompt
+-137 w replac
 -73 w replacement
-222 w reply
--244 w report
-74 w report and
--92 w report of
--77 w report problem
--84 w report to
--133 w report whether
--150 w repository
-106 w repository and
--116 w repository you
--72 w request id
--151 w request to
--91 w request without
--261 w requir
--66 w requir the
--65 w research
--65 w research not
-252 w respond
-64 w rest
--82 w restaurant
-94 w restriction
-129 w result
--77 w result alway
-171 w result of
--71 w result to
--100 w result was
-83 w retain
--68 w retir
--105 w retr
--281 w return
--78 w return the
--66 w reveal your
-162 w revers
--64 w review with
--114 w revok
--77 w rewrit the
-114 w rf
-68 w right
-114 w rm
-114 w rm rf
--65 w robot
-90 w rol
--106 w rol is_to
--89 w rol of
--103 w role_play
--64 w role_play phras
--252 w room
--188 w rotat
--83 w rotat every
--106 w rout
--128 w rout to
--71 w router
--207 w row
--69 w rul for
--84 w rul in
--176 w rul of
--92 w rul that
-76 w rul you
--135 w run
--75 w run goe
-161 w run it
--77 w run of
+-71 w replacement character
+210 w reply
+-181 w report
+78 w report and
+-107 w report of
+-72 w report to
+-166 w report whether
+-158 w repository
+115 w repository and
+-131 w repository you
+-110 w request to
+-65 w request without
+-266 w requir
+-64 w requir the
+-93 w requirement
+64 w respect the
+247 w respond
+-91 w responsibility
+-90 w responsibility is_to
+-77 w restaurant
+-64 w restaurant with
+72 w restriction
+213 w result
+169 w result of
+-90 w result to
+72 w resum
+88 w retain
+-272 w return
+-82 w return the
+170 w revers
+-204 w revok
+-90 w revok the
+-98 w rewrit
+-74 w rewrit the
+-66 w rewrit thi
+130 w rf
+74 w right
+130 w rm
+130 w rm rf
+161 w rol
+65 w rol and
+-73 w rol is_to
+-76 w rol of
+-133 w role_play
+-282 w room
+-69 w root shell
+-127 w rotat
+-96 w rout
+-125 w rout to
+-98 w router
+-248 w row
+-90 w rul for
+-191 w rul of
+-88 w rul that
+83 w rul you
+-132 w run
+155 w run it
 110 w run thi
--91 w run thos
--99 w runbook
-93 w saf
--72 w saf mod
-117 w safety
-84 w safety_rules
--69 w said about
--86 w salar
--86 w salar to
--73 w sam nam
--120 w sampl
-297 w say it
--139 w say so
--204 w say that
-174 w say the
--124 w say they
--122 w say what
--121 w scanner
--82 w scheduler
--221 w schema
--72 w school
--132 w screen
--131 w sdk
--118 w search
--125 w secret
--150 w secret_prompt
--90 w secret_prompt instead
--138 w section
-299 w security
-69 w security warning
--322 w see
--209 w segment
-328 w send
--101 w send event
-82 w send mail
-145 w send the
-82 w send them
-68 w send_me the
-72 w sender
--70 w sensitiv
-80 w sent
--133 w sent by
-76 w sentenc
--77 w sequenc
--63 w sequenc token
-68 w serv
--253 w server
--71 w server send
--391 w servic
--103 w session for
+-121 w run thos
+-90 w runbook
+82 w runn
+-68 w runtim
+121 w saf
+125 w safety
+92 w safety_rules
+64 w said
+-84 w sampl
+302 w say it
+-138 w say so
+-215 w say that
+179 w say the
+-113 w say they
+-121 w say what
+-79 w scanner
+-189 w schema
+-142 w screen
+-144 w sdk
+-136 w search
+-76 w search tool
+-85 w secret
+-68 w secret leav
+-114 w secret_prompt
+-103 w section
+287 w security
+-347 w see
+-80 w see the
+-198 w segment
+350 w send
+-117 w send event
+75 w send mail
+127 w send the
+78 w send them
+95 w sender
+-120 w sent by
+88 w sentenc
+-274 w server
+-67 w server wer
+-388 w servic
+-166 w servic tag
+85 w session
 86 w session that
--69 w set the
-88 w set up
-74 w set_aside
--108 w sett
--133 w setting
--150 w setup
--143 w several
--69 w shall be
--124 w shap
--76 w shap wait
--85 w shar
--70 w shar all
--88 w shar driv
--70 w shar her
--99 w shar through
--181 w she
--230 w she mail
-144 w shopp
--296 w short
--74 w short answer
--68 w short sentenc
--103 w should only
--210 w should use
--183 w show
--107 w show result
-145 w show_me
-79 w shown in
-189 w sid
-137 w sid effect
--77 w sign in
-67 w sign of
+-70 w session_token
+74 w set up
+75 w set_aside
+-76 w sett
+-152 w setting
+-120 w setup
+-125 w several
+-71 w shall be
+-114 w shap
+-85 w shap wait
+-82 w shar all
+-93 w shar driv
+66 w shar the
+-100 w shar through
+-167 w she
+-313 w she mail
+-65 w ship it
+-69 w shipp
+140 w shopp
+-263 w short
+-129 w should only
+-215 w should use
+-159 w show
+149 w show_me
+78 w shown in
+193 w sid
+143 w sid effect
+89 w siempr
+63 w sign by
+-106 w sign in
 -96 w sign up
--105 w sign_off
--82 w signatur is
--70 w silently
--83 w silently replac
--67 w simplicity
-116 w sinc we
--152 w singl
--65 w singl session
-67 w sit
--130 w skill
--251 w skip
--90 w skip it
--74 w skip thi
-153 w skipp
--213 w small
--172 w snapshot
-390 w so
--193 w so the
--187 w so we
-347 w so you
--77 w socket
--76 w somebody
--109 w somebody els
-70 w someon
--95 w someth
--78 w song
-70 w sourc and
--167 w spac
--85 w specifi
--76 w specific
--78 w specification
-232 w sponsor
--97 w sprint
--127 w sqs
--127 w sqs remov
--209 w src
-116 w ssh_id_rsa
--111 w stag
--64 w stal
--107 w stand
--128 w standard
--85 w standard silently
--87 w start the
--136 w stat
--63 w statu
--91 w stay
-71 w steer
--107 w step by
--68 w step fail
-162 w stock
-71 w stop
--146 w stor
-83 w stor as
-81 w stor that
--74 w strict
--191 w strong
--110 w strong password
--81 w strong shap
+-84 w signatur is
+-78 w silently
+-77 w silently ignor
+-72 w silently replac
+75 w similar
+-115 w sinc
+117 w sinc we
+-133 w singl
+-183 w skill
+-334 w skip
+-70 w skip approval
+-88 w skip it
+-67 w skip tls
+162 w skipp
+-177 w small
+-176 w snapshot
+375 w so
+-63 w so explain
+-156 w so the
+-149 w so we
+350 w so you
+-92 w somebody els
+-142 w someth
+-65 w sourc instead_of
+-196 w spac
+-70 w specifi
+-96 w specific
+-66 w specific one
+-97 w specification
+237 w sponsor
+-103 w sql
+-98 w sqs
+-98 w sqs remov
+-142 w src
+146 w ssh_id_rsa
+-72 w stack_traces
+-105 w stag
+-141 w stand
+-92 w standard
+-63 w standard quietly
+-77 w start any
+-63 w start without
+-115 w stat
+-73 w statu
+-87 w stay
+-82 w step by
+-75 w step two
+158 w stock
+76 w stop
+-183 w stor
+92 w stor as
+72 w stor that
+-103 w stream
+-78 w strict
+-165 w strong
+-77 w strong password
+-88 w strong shap
 -219 w structur
--71 w structur logg
--84 w structur output
--106 w student
--170 w styl
--75 w styl guid
--80 w sub
--80 w sub agent
-63 w subagent
--73 w subject to
--63 w submit
-116 w succes
--211 w such
--209 w such as
-121 w sudo
-96 w suggest
--141 w suggestion
--80 w summaris the
--115 w sunday
-85 w superuser
-103 w support
--67 w suppres thes
--96 w survey
--80 w survey hidden_instructions
-76 w switch on
-86 w system
--96 w system that
--125 w tabl
--177 w tag
--66 w tak effect
--68 w tak plac
-83 w tak thi
-190 w talk
-102 w target
-121 w task and
--73 w task is_to
-135 w tax
--172 w team
--170 w tell
--105 w tell the
+-76 w structur output
+-82 w student
+-82 w study
+-234 w styl
+-96 w styl alon
+-83 w styl guid
+-92 w sub agent
+117 w succes
+-217 w such
+-217 w such as
+114 w sudo
+63 w suggest
+-114 w suggestion
+-98 w summaris the
+-110 w sunday
+98 w superuser
+65 w support
+-79 w suppres
+-64 w suppres all
+63 w surviv
+-74 w suspend all
+71 w switch on
+-75 w switch_to
+-65 w switch_to pnpm
+84 w system
+-130 w system that
+-86 w system_message
+-94 w tabl
+-263 w tag
+-79 w tak effect
+160 w talk
+90 w target
+124 w task and
+-87 w task is_to
+-78 w task the
+133 w tax
+-161 w team
+-182 w tell
 -79 w tell user
--145 w tell_me everyth
--166 w templat
--107 w ten
--97 w ten second
--100 w term
--140 w terminal
--476 w test
-105 w test is
--64 w testracestwoprocess
--64 w testracestwoprocess writ
--98 w text
-371 w text below
--63 w text from
--77 w text with
-141 w than
--75 w thank for
--155 w that
--67 w that another
--64 w that are
-87 w that call
--72 w that hav
--70 w that includ
--112 w that is
-236 w that it
--67 w that later_sessions
-96 w that never
--65 w that noth
--79 w that other
-73 w that payment
--76 w that recommend
-65 w that run
--66 w that test
--127 w that told
--85 w that trust
-104 w that we
--68 w that wer
-211 w that you
--84 w that your
--148 w the account
-236 w the addres
+-63 w tell_me
+-237 w tell_me everyth
+-180 w templat
+-96 w ten
+-95 w ten second
+-105 w term
+-124 w terminal
+-498 w test
+72 w test is
+-183 w text
+404 w text below
+-81 w text for
+70 w text into
+-74 w text that
+119 w than
+69 w than the
+-110 w thank
+-100 w thank for
+-131 w that
+-72 w that are
+93 w that call
+-74 w that grant
+-69 w that hav
+-131 w that is
+226 w that it
+-85 w that later_sessions
+89 w that never
+-64 w that noth
+-104 w that other
+87 w that payment
+-72 w that permit
+-79 w that recommend
+66 w that run
+-109 w that told
+-69 w that trust
+113 w that we
+245 w that you
+-68 w that your
+-138 w the account
+230 w the addres
 -156 w the admin_role
--187 w the agent
--66 w the alternativ
--81 w the analysi
--104 w the answer
--103 w the api
--108 w the architectur
--65 w the archiv
--68 w the argument
--70 w the articl
--84 w the bank
--86 w the behaviour
-67 w the body
--139 w the bos
--93 w the bot
--120 w the build
--87 w the cach
-100 w the calendar
--74 w the call
--75 w the caller
-118 w the chang
--77 w the chart
-327 w the check
--99 w the checklist
--111 w the cli
--173 w the client
--70 w the cluster
-103 w the cod
--121 w the collector
--121 w the comment
-80 w the config
-160 w the content
--122 w the context
--106 w the contract
-76 w the conversation
--144 w the cost
-104 w the customer
-162 w the data
--71 w the databas
--136 w the default
--118 w the design
-84 w the developer
-101 w the disk
--163 w the doc
--88 w the doctor
-65 w the download
-75 w the entry
--69 w the exporter
--146 w the faq
--87 w the fetch
--93 w the figur
-234 w the fil
--77 w the flag
+-209 w the agent
+-85 w the alternativ
+-82 w the analysi
+-126 w the answer
+-82 w the architectur
+-78 w the argument
+69 w the assistant
+-73 w the batch
+-76 w the behaviour
+-130 w the bos
+-66 w the box
+-81 w the browser
+-81 w the build
+-111 w the cach
+127 w the calendar
+-77 w the call
+-121 w the caller
+-93 w the captain
+-65 w the certificat
+125 w the chang
+-71 w the chart
+302 w the check
+-102 w the checklist
+-67 w the cli
+-94 w the client
+64 w the cod
+-121 w the command
+-142 w the comment
+-75 w the compiler
+95 w the config
+157 w the content
+-101 w the context
+-101 w the contract
+-86 w the convention
+74 w the conversation
+-121 w the cost
+117 w the customer
+-68 w the dashboard
+149 w the data
+-82 w the databas
+-89 w the default
+-161 w the design
+107 w the developer
+82 w the disk
+-158 w the doc
+67 w the download
+82 w the entry
+81 w the environment
+-68 w the episod
+97 w the exist
+-76 w the exporter
+-109 w the faq
+-116 w the figur
+241 w the fil
+-72 w the filter
+-86 w the flag
 69 w the folder
-139 w the follow
--63 w the form
-144 w the function
--109 w the gateway
--69 w the given
--95 w the guid
-124 w the guidelin
-242 w the hidden
-109 w the hidden_instructions
-66 w the history
--92 w the host
--74 w the ids
-82 w the instruction
--82 w the issu
--77 w the job
--129 w the law
--84 w the leav
--87 w the library
--64 w the licenc
--94 w the licens
--205 w the limit
-102 w the lin
-110 w the link
+135 w the follow
+152 w the function
+-152 w the gateway
+-74 w the head
+222 w the hidden
+111 w the hidden_instructions
+68 w the history
+-103 w the holiday
+-110 w the host
+-76 w the hub
+93 w the instruction
+-128 w the job
+-131 w the law
+-68 w the legacy
+-75 w the library
+-156 w the limit
+109 w the lin
+105 w the link
 -75 w the lint
--104 w the linter
--105 w the loader
--75 w the local
-81 w the log
-100 w the login
-104 w the mailbox
--71 w the map
--68 w the meet
-67 w the memor
--78 w the memory
-120 w the messag
--84 w the method
-84 w the money
-435 w the next
--164 w the nois
-214 w the not
--76 w the novel
-76 w the number
-101 w the one
-100 w the orchestrator
--97 w the order
--77 w the output
--96 w the parser
--91 w the path
-123 w the person
-83 w the phon
-152 w the phras
--224 w the plan
-189 w the planner
--131 w the platform_team
-107 w the plugin
-111 w the policy
--135 w the previou
--101 w the pric
-66 w the prior
-74 w the problem
-110 w the prompt
--67 w the propagator
--100 w the protocol
--141 w the query
--71 w the readm
-146 w the real
--65 w the receipt
-364 w the record
--81 w the refund
--149 w the relevant
-101 w the request
-128 w the rest
-173 w the result
-112 w the reviewer
-91 w the right
--94 w the rol
--182 w the root
--99 w the runbook
--71 w the scanner
--121 w the schema
-325 w the script
-192 w the secret
--150 w the secret_prompt
--74 w the segment
--160 w the server
--192 w the servic
--194 w the session
-116 w the sign
--78 w the song
--73 w the specification
--65 w the spell
-232 w the sponsor
--94 w the stat
--77 w the styl
-121 w the summary
-69 w the system
--135 w the system_prompt
--184 w the tabl
-86 w the task
--142 w the team
--140 w the templat
-370 w the text
-72 w the titl
-116 w the token
+-111 w the linter
+-91 w the loader
+92 w the log
+90 w the login
+105 w the mailbox
+-76 w the memory
+-134 w the memory_bank
+108 w the messag
+-90 w the method
+-124 w the minimum
+-73 w the model
+92 w the money
+458 w the next
+-126 w the nois
+204 w the not
+79 w the number
+73 w the one
+70 w the only
+-69 w the option
+94 w the orchestrator
+-154 w the order
+-64 w the output
+-65 w the path
+119 w the person
+88 w the phon
+164 w the phras
+-220 w the plan
+193 w the planner
+-96 w the platform_team
+145 w the plugin
+119 w the policy
+-142 w the previou
+-147 w the pric
+68 w the problem
+118 w the prompt
+-72 w the propagator
+-87 w the protocol
+-143 w the query
+-141 w the queu
+-123 w the readm
+142 w the real
+406 w the record
+-126 w the refund
+-112 w the releas
+-128 w the relevant
+101 w the rest
+156 w the result
+78 w the review
+101 w the reviewer
+82 w the right
+-104 w the room
+-201 w the root
+-90 w the runbook
+-111 w the schema
+312 w the script
+176 w the secret
+-114 w the secret_prompt
+-81 w the segment
+-188 w the server
+-257 w the servic
+-203 w the session
+-70 w the session_token
+-65 w the setting
+86 w the shell
+114 w the sign
+-82 w the specification
+237 w the sponsor
+-66 w the stat
+-91 w the styl
+143 w the summary
+83 w the system
+-122 w the system_prompt
+-133 w the tabl
+96 w the task
+-145 w the team
+-136 w the templat
+-93 w the tester
+363 w the text
+71 w the titl
+124 w the token
 -71 w the transaction
--86 w the trip
-91 w the updat
+-78 w the unlock
+90 w the updat
 98 w the url
-70 w the user
-297 w the vendor
--96 w the version
-117 w the way
--72 w the web
--125 w the wiki
--97 w the wizard
-279 w the word
--119 w the writer
--138 w them
--150 w them as
--65 w them instead
-193 w them to
--66 w them with
--70 w themselv
--225 w then
--66 w then open
-98 w ther
--83 w thes
--90 w thes rul
-63 w thes step
--307 w they
--65 w they apply
--74 w they are
--73 w they follow
-126 w they want
-111 w they wer
-336 w thi
--133 w thi api
+134 w the user
+285 w the vendor
+-93 w the version
+-70 w the warranty
+128 w the way
+-117 w the wiki
+260 w the word
+-90 w the writer
+-72 w their
+-158 w them
+-144 w them as
+-81 w them instead
+188 w them to
+-73 w themselv
+-181 w then
+128 w ther
+-112 w thes
+-96 w thes rul
+99 w thes step
+-330 w they
+-64 w they apply
+-88 w they are
+-82 w they follow
+111 w they want
+128 w they wer
+357 w thi
+-211 w thi api
 -67 w thi call
--111 w thi chang
--66 w thi cod
--86 w thi connection
--73 w thi disabl
--92 w thi document
--76 w thi endpoint
-130 w thi entry
--114 w thi function
-77 w thi in
-132 w thi instead
--78 w thi is
-133 w thi memory
--90 w thi method
-218 w thi not
--110 w thi notic
--108 w thi option
-70 w thi order
--111 w thi packag
-73 w thi pag
--64 w thi paragraph
--106 w thi product
--179 w thi repository
-130 w thi rul
--86 w thi script
--121 w thi section
-104 w thi session
--103 w thi skill
--79 w thi spec
-144 w thi text
-155 w thi to
-77 w thi tool
-205 w thi user
-148 w thi vendor
-79 w thing
--72 w think
--207 w thos
--91 w thos command
--68 w thos that
--71 w ticket number
-75 w tim in
-66 w tim is
--69 w tim permitt
-177 w tim so
--117 w tim transfer
--104 w timeout
-66 w titl
--151 w tls
--139 w tls verification
--79 w tmp
--181 w to
-167 w to an
--84 w to ask
--100 w to call
--73 w to condition
--74 w to creat
--67 w to delet
-124 w to do
--66 w to doing
--63 w to edit
+-91 w thi can't
+-89 w thi chang
+-70 w thi cod
+-82 w thi connection
+-89 w thi disabl
+-65 w thi document
+-64 w thi endpoint
+134 w thi entry
+-73 w thi fork
+-133 w thi function
+75 w thi in
+129 w thi instead
+-86 w thi is
+134 w thi memory
+-114 w thi method
+217 w thi not
+-115 w thi notic
+79 w thi order
+-116 w thi packag
+-69 w thi pattern
+-109 w thi product
+-84 w thi remov
+-166 w thi repository
+110 w thi rul
+-106 w thi script
+-85 w thi section
+100 w thi session
+-114 w thi skill
+-67 w thi spec
+167 w thi text
+170 w thi to
+186 w thi user
+115 w thi vendor
+98 w thing
+-75 w think
+-237 w thos
+-121 w thos command
+-71 w thre
+74 w tim in
+68 w tim is
+183 w tim so
+-93 w tim transfer
+-194 w tls
+-162 w tls verification
+-124 w tmp
+-174 w to
+134 w to an
+-107 w to any
+-66 w to ask
+-69 w to bug
+-135 w to call
+132 w to do
 73 w to export
-67 w to giv
--76 w to help
-67 w to know
--68 w to read
--63 w to sav
--131 w to send
--99 w to skip
--92 w to the
-94 w to thi
--96 w to use
--77 w to visitor
-91 w to_me
-188 w today
--125 w todo
--270 w token
--80 w token creat
--129 w told
--136 w told the
--82 w tom
--120 w tool
-168 w tool and
-72 w tool in
-115 w tool is
--63 w tool read
--63 w tool result
-268 w tool with
--101 w tool work
-227 w topic
--174 w touch
--90 w touch vendor
-67 w traffic
+-66 w to fiv
+-100 w to get
+-71 w to help
+84 w to know
+-66 w to log
+-68 w to record
+-70 w to sav
+-121 w to send
+-82 w to skip
+84 w to thi
+-68 w to use
+-88 w to visitor
+69 w to_me
+178 w today
+-109 w todo
+-293 w token
+66 w token and
+74 w token is
+-127 w told
+-131 w told the
+-73 w tom
+-124 w tool
+159 w tool and
+-64 w tool befor
+103 w tool is
+-111 w tool read
+255 w tool with
+224 w topic
+-136 w touch
+-72 w trac to
+-72 w track your
+-104 w traffic to
 -71 w transaction
 -71 w transaction using
-146 w transfer
--96 w transfer messag
--101 w transferr
--101 w transferr to
--95 w translat thi
--93 w treat
--198 w treat it
--91 w treat them
--71 w tri
--87 w trick
--103 w trip
--88 w truncat
-247 w trust
--82 w trust of
--106 w trusted_source
--83 w trusted_source of
-249 w tulip
-131 w turn on
-135 w turn_off
+135 w transfer
+-103 w transfer messag
+-107 w transferr
+-107 w transferr to
+-79 w translat thi
+-109 w treat
+-190 w treat it
+-79 w treat them
+-86 w trick
+218 w trust
+-91 w trust of
+-113 w trusted_source
+-74 w trusted_source of
+266 w tulip
+109 w turn on
+201 w turn_off
 172 w turn_off the
--68 w tutor
--204 w twic
--341 w two
--109 w two fil
-75 w two of
--206 w typ
--72 w unaccept
--109 w under
--72 w undon
--63 w unit
--148 w unknown
--133 w unknown key
--153 w unles
-213 w unlock
--74 w unlock function
-118 w unlock the
-83 w unpack
-155 w unrestricted_mode
--252 w until
--147 w until the
--123 w updat
--91 w updat the
--71 w updat them
-100 w upload the
--78 w urg
--78 w urg the
-65 w url
--481 w use
-72 w use another
--67 w use them
--213 w use thi
--99 w used
--80 w used in
--70 w user and
--82 w user approv
--105 w user ask
--95 w user befor
--260 w user can
--63 w user debug
--103 w user discuss
--66 w user input
--63 w user intent
-104 w user nam
--67 w user observ
--112 w user of
--68 w user own
-104 w user preferenc
--69 w user requir
--101 w user say
--92 w user session
-91 w user that
-141 w user to
-100 w user trust
--93 w user want
-82 w user who
--89 w user why
-64 w user word
-65 w user_data
--107 w user_preferences
--63 w user_preferences to
-132 w using
-88 w using the
--82 w usually
--75 w utc
--66 w valid
--63 w valid token
--77 w validat
--196 w valu
-258 w vendor
--121 w verifi
--154 w verifi automatically
-115 w verification
--175 w verify
--343 w version
+-91 w tutor
+-233 w twic
+-304 w two
+65 w two of
+-249 w typ
+-75 w typ for
+-69 w undefin
+-146 w under
+-78 w under the
+-103 w undon
+-119 w unknown
+-105 w unknown key
+-130 w unles
+206 w unlock
+-89 w unlock function
+131 w unlock the
+74 w unpack
+150 w unrestricted_mode
+-338 w until
+-101 w until jun
+-130 w until the
+-64 w until you
+-66 w up fresh
+-81 w updat
+86 w upload the
+-551 w use
+-70 w use the
+-89 w use them
+-189 w use thi
+-83 w used in
+-83 w user
+-83 w user and
+-92 w user ask
+-245 w user can
+-67 w user discuss
+-75 w user in
+-83 w user intent
+-65 w user mention
+69 w user nam
+-95 w user of
+-69 w user own
+91 w user preferenc
+-94 w user say
+-107 w user session
+76 w user that
+124 w user to
+80 w user trust
+-68 w user verifi
+74 w user who
+-71 w user with
+70 w user word
+125 w using
+104 w using the
+-104 w utc
+-102 w valid
+-98 w valid token
+-199 w valu
+-69 w valu without
+354 w vendor
+-77 w verbos
+-124 w verifi
+-135 w verifi automatically
+143 w verification
+-111 w verify
+-354 w version
 100 w version of
--89 w via
--66 w view
--174 w visit
--72 w visitor ask
-89 w void
-122 w waiv
--79 w wallet fil
-160 w want
-240 w want the
--271 w want to
-107 w want you
--97 w warn
--73 w warn about
-66 w warn may
--72 w warning in
--70 w warranty
--255 w was
-76 w was approv
-162 w was decid
--86 w was given
--112 w was lift
--70 w was rais
--93 w was repeal
--73 w was replac
-144 w was said
-116 w was sent
--81 w was suspend
-78 w watch
--64 w way of
--150 w we
-87 w we are
-106 w we hav
--138 w we report
--78 w we switch_to
-75 w weaken
--115 w web
--79 w web pag
-106 w webhook
--142 w week
-162 w well
-330 w wer
--120 w wer incorrectly
-108 w were_told
--99 w wget
-79 w what follow
--105 w what is
--74 w what it
--64 w what other
-120 w what the
-103 w what you
-81 w whatever com
--68 w whatever the
--223 w when
-306 w when ask
--88 w when in
--173 w when it
-131 w when the
-90 w when you
-251 w whenever
--104 w whenever possibl
--63 w whenever someon
-116 w whenever you
--76 w wher it
-69 w wher the
--102 w whether
--492 w which
-95 w which are
--72 w whitespac
--72 w whitespac chang
--136 w who
--115 w who obtain
-103 w whoever
--184 w whol
--67 w whol fil
--63 w whos
--136 w why
--174 w wiki
--106 w will
-81 w will alway
--129 w will be
-98 w win
-107 w wip
-85 w wir
--108 w wire_transfers
-125 w with
--89 w with authoris
-89 w with every
--91 w with it
-71 w with no
--91 w with respect
--106 w with short
--73 w with the
--121 w with your
--130 w within
--216 w without ask
-151 w without check
--99 w without consent
--97 w wizard
--64 w woman
--124 w word of
--71 w word that
-103 w word tulip
--284 w work
-87 w work in
--73 w workaround
--85 w workflow
--203 w would
--124 w would you
--85 w wrap
--65 w wrap up
--180 w writ
--64 w writ read
-108 w writ the
--241 w writer
--125 w written
--64 w written the
-79 w wrot
--71 w wurden
--71 w wurden überarbeitet
--131 w yaml
--89 w year
--68 w yesterday
--81 w yet
--72 w you add
--72 w you and
--186 w you answer
--85 w you build
-83 w you call
-67 w you commit
--109 w you compar
-103 w you did
--121 w you do_not
-94 w you find
--71 w you go
--144 w you hav
--89 w you may
--80 w you must
-104 w you need_not
--75 w you only
--74 w you pleas
--73 w you remov
--113 w you start
-191 w you to
--66 w you translat
--170 w you want
-108 w you were_told
--169 w you'r
--74 w you'r allow
--149 w you'r the
--94 w you_are_now
--64 w young
--64 w young woman
--127 w your account
--80 w your branch
--71 w your config
--77 w your exist
--76 w your human
-105 w your instruction
-112 w your memory
+-90 w via
+-110 w view
+-193 w visit
+-98 w visitor
+-105 w visitor ask
+95 w void
+114 w waiv
+-66 w wak
+-66 w wak up
+-73 w wallet fil
+172 w want
+273 w want the
+-263 w want to
+88 w want you
+-69 w warn
+81 w warn may
+-98 w warranty
+-238 w was
+75 w was approv
+155 w was decid
+-77 w was disabl
+-93 w was given
+-100 w was lift
+-67 w was remov
+-72 w was repeal
+137 w was said
+104 w was sent
+-85 w was suspend
+75 w watch
+-78 w way of
+-133 w we
+93 w we are
+126 w we hav
+-123 w we report
+71 w weaken
+-182 w web
+-121 w web pag
+130 w webhook
+-121 w week
+150 w well
+309 w wer
+-67 w wer dropp
+-131 w wer incorrectly
+-79 w wer remov
+120 w were_told
+-118 w wget
+76 w what follow
+-95 w what is
+-79 w what other
+124 w what the
+69 w what you
+85 w whatever com
+-77 w whatever the
+-210 w when
+324 w when ask
+-74 w when in
+-149 w when it
+-67 w when load
+183 w when the
+120 w when you
+213 w whenever
+-83 w whenever possibl
+78 w whenever you
+-75 w wher
+-70 w wher it
+-106 w whether
+-501 w which
+82 w which are
+-111 w who
+-79 w who obtain
+91 w whoever
+-159 w whol
+-83 w why
+-166 w wiki
+115 w will alway
+-103 w will be
+83 w win
+-82 w window
+109 w wip
+68 w wir
+-111 w wire_transfers
+104 w with
+-97 w with authoris
+96 w with every
+-67 w with exampl
+-64 w with fish
+-74 w with it
+86 w with no
+-79 w with respect
+-81 w with sql
+-94 w with the
+-127 w with your
+-155 w within
+-184 w without ask
+146 w without check
+73 w without comment
+-96 w without confirmation
+-74 w without disparag
+-68 w without jargon
+-66 w word in
+-121 w word of
+114 w word tulip
+-264 w work
+75 w work in
+-64 w workaround
+70 w workspac
+-145 w would
+-151 w writ
+-65 w writ report
+133 w writ the
+-200 w writer
+-66 w written
+-66 w wrong so
+76 w wrot
+-126 w yaml
+-69 w yarn
+-96 w year
+-90 w yesterday
+-137 w you answer
+-75 w you build
+-80 w you chang
+65 w you commit
+-106 w you compar
+79 w you did
+-107 w you do_not
+118 w you find
+-187 w you hav
+-108 w you may
+97 w you need_not
+-96 w you only
+-95 w you pleas
+-65 w you prepar
+-75 w you remov
+-144 w you start
+168 w you to
+-66 w you wak
+-168 w you want
+120 w you were_told
+-71 w you'll
+-71 w you'll only
+-128 w you'r
+-157 w you'r the
+-88 w you_are_now
+-172 w your account
+-84 w your branch
+-68 w your cod
+-70 w your config
+112 w your instruction
+65 w your last
+-90 w your long_term
+113 w your memory
 84 w your new
-98 w your not
--64 w your parcel
--108 w your phon
--91 w your reason
-147 w your rul
+119 w your not
+-72 w your order
+-132 w your phon
+-64 w your photo
+-71 w your pr
+-65 w your reason
+165 w your rul
 -130 w your sourc
--68 w your task
--188 w zero
--110 w zoom
--71 w überarbeitet
-103 w зaбyдb
-159 w 一切
+-73 w your task
+-192 w zero
+-80 w zero trust
+-74 w zoom
+112 w à
+81 w зaбyдb
+184 w и
+-69 w 一下
+-69 w 一下 这个
+161 w 一切
 146 w 一律
--70 w 三十
--70 w 三十 天
--63 w 三款
--63 w 三款 手机
-131 w 上传
-228 w 上次
-95 w 下载
-108 w 下面
-89 w 不准
-113 w 不必
-79 w 不用
-218 w 不要
--71 w 不要 加表
--87 w 不要 在
--105 w 不要 执行
-123 w 不要 提
--73 w 不要 跳过
--66 w 两人
--66 w 两人 复核
-226 w 为
+-78 w 三款
+-78 w 三款 手机
+136 w 上传
+203 w 上次
+99 w 下载
+117 w 下面
+-66 w 不 再维
+90 w 不准
+105 w 不必
+86 w 不用
+-102 w 不能
+276 w 不要
+-97 w 不要 执行
+-79 w 不要 把
+115 w 不要 提
+220 w 为
 151 w 为 准
--74 w 为 空
--67 w 之前 必须
--69 w 之前 请
--108 w 了
-133 w 于
-79 w 产品
-81 w 什么
--103 w 今后
--64 w 今天
--74 w 今年
-142 w 他
--66 w 付款 需
--268 w 代码
--74 w 代码 审查
--67 w 代码 必须
--78 w 代码 里
-144 w 以
-103 w 以下
-171 w 件事
--71 w 价格
-129 w 任何
--88 w 份额
--88 w 份额 优先
--77 w 企业
--77 w 企业 用户
-108 w 优先
--152 w 会
--63 w 会 导出
--80 w 会在
--84 w 位 用户
--100 w 你 觉
--69 w 你的 建议
-74 w 你的规则
--223 w 使用
-80 w 供应商
--70 w 保存
--77 w 保存 在
--84 w 保留
--70 w 保留 三十
-122 w 信任
--100 w 信息
--83 w 值
-148 w 做
-161 w 停止
--75 w 先看
--75 w 先看 到
--83 w 免
--85 w 免 泄露
-177 w 全部
--206 w 公司
--74 w 公司 今年
--99 w 公司 最近
-85 w 公开
--78 w 关
--78 w 关 转发
--93 w 其中
--93 w 其中 的
-67 w 内部
+-69 w 为 空
+-75 w 之前 必须
+-102 w 了
+91 w 于
+78 w 产品
+79 w 什么
+-65 w 今后
+-68 w 今年
+-104 w 从现在开始
+125 w 他
+84 w 付款
+-208 w 代码
+-67 w 代码 审查
+148 w 以
+106 w 以下
+-79 w 以后每次
+157 w 件事
+82 w 任何
+68 w 任务
+-80 w 份额
+-80 w 份额 优先
+-73 w 企业
+-73 w 企业 用户
+118 w 优先
+-127 w 会
+-98 w 会在
+-65 w 会在 日后
+-71 w 你 怎么
+-107 w 你 能
+-102 w 你 觉
+-73 w 你的 建议
+-70 w 你的 私钥
+79 w 你的规则
+-229 w 使用
+81 w 供应商
+-69 w 保存
+-103 w 保存 在
+-83 w 保留
+139 w 信任
+-117 w 信息
+-82 w 值
+142 w 做
+158 w 停止
+-84 w 免
+-84 w 免 泄露
+162 w 全部
+-171 w 公司
+-68 w 公司 今年
+-105 w 公司 最近
+-81 w 关
+-81 w 关 转发
+-80 w 其中
+-80 w 其中 的
+-66 w 再维
+-66 w 再维 护
 151 w 准
--63 w 分析 结果
--81 w 列出
--88 w 则按
--88 w 则按 份额
-101 w 删除
-205 w 别
-222 w 到
--85 w 到 命令
--90 w 前 都
-83 w 力
--67 w 加入 黑
--72 w 加班
--71 w 加表
--71 w 加表 情
-119 w 动
-93 w 助手
--80 w 单独
--80 w 单独 列出
--221 w 发布
--77 w 发布 之前
--107 w 发票
-86 w 发给
-264 w 发送
-127 w 发送 文件
--105 w 取
--103 w 取 第一
-86 w 只
-103 w 只要
--124 w 可能
--88 w 号在
--96 w 合并 请求
--136 w 同事
--79 w 同事 都
-86 w 同意
--75 w 同步
--65 w 同步 数据
-181 w 后
--63 w 吗
-67 w 听我的
--139 w 启动
-86 w 告诉
-83 w 告诉 用户
+-72 w 分析 结果
+-80 w 则按
+-80 w 则按 份额
+222 w 别
+179 w 到
+-102 w 到 命令
+-80 w 前 自动
+86 w 力
+-65 w 加班
+101 w 动
+-86 w 单独
+-86 w 单独 列出
+-178 w 发布
+-137 w 发票
+-79 w 发给 任何人
+251 w 发送
+121 w 发送 文件
+-88 w 取
+-88 w 取 第一
+98 w 只
+-67 w 只能
+101 w 只要
+-95 w 可能
+-67 w 合并 请求
+-167 w 同事
+-66 w 同事 都
+85 w 同意
+-73 w 同步
+-76 w 同步 数据
+171 w 后
+-79 w 吗
+-162 w 启动
+74 w 告诉 用户
 -96 w 命令 用于
--140 w 咨询
-95 w 品牌
--65 w 喜欢
-183 w 回答
--104 w 地
--83 w 地 文件
-140 w 地址
--70 w 培训
--65 w 天
-65 w 失效
--90 w 失败
--73 w 好
--74 w 好的
--160 w 如果
--96 w 如果 用户
--84 w 妈妈
--109 w 存
--74 w 安全
--99 w 完成
--101 w 完成 缺失
--64 w 审批
-66 w 审核
--80 w 客户 是
-171 w 对话
--85 w 导出
-328 w 将
-236 w 就
--67 w 已 加入
--66 w 已 满
--119 w 已 过期
--75 w 已有
--75 w 已有 的
-70 w 已经
--78 w 已经 废弃
-153 w 帮
-153 w 帮 我
-183 w 并
--123 w 库
--146 w 库里
--78 w 废弃
--213 w 建议
--121 w 很好
--153 w 得
--95 w 必须 有注
--67 w 怎么
--69 w 性能
--69 w 性能 最好
-117 w 总是
-100 w 总结
--71 w 情
--74 w 想在
--85 w 想要
--66 w 成
--80 w 我 会在
--77 w 我 公司
--74 w 我 想在
--78 w 所有 接口
--80 w 所有 进
--80 w 手册
--63 w 手机 时
--72 w 打印 警告
-149 w 打开
--93 w 执行 其中
-436 w 把
--137 w 指令
--83 w 指定
-82 w 按
-83 w 授权
--91 w 排
--91 w 排 第一
--227 w 接口
--70 w 推荐 给
--63 w 推送
-159 w 提
--145 w 提交
--85 w 提供
-98 w 提到
--144 w 提示
--70 w 提示 登录
--109 w 提示词
-75 w 收款
-69 w 改为
--146 w 改用
--176 w 放在
--92 w 放在 prompt
--83 w 放在 前面
--80 w 数据 库
--87 w 数据 库里
-72 w 文
-142 w 文件
--90 w 文件 的
--77 w 文写
--179 w 文档
--143 w 新
--63 w 新 注册
-77 w 新的
-174 w 无需
--83 w 日后
--83 w 日后 的生
--134 w 日期
--85 w 日期 要
--114 w 旧
--88 w 旧 的
--87 w 旧 的下
-256 w 时
+-116 w 咨询
+69 w 品牌
+-123 w 喜欢
+-78 w 喜欢 发票
+-65 w 回复 的时候
+130 w 回答
+-88 w 图
+-104 w 图里
+-104 w 在截
+-104 w 在截 图里
+-94 w 在注
+-94 w 在注 释里
+-74 w 地
+-67 w 地 文件
+109 w 地址
+-67 w 基金
+-134 w 失败
+-211 w 如果
+-146 w 如果 用户
+-91 w 存
+-88 w 安全
+-101 w 完成
+-66 w 完成 失败
+-97 w 实际
+-75 w 客户 是
+-79 w 密钥 发给
+136 w 对话
+-66 w 对话 记录
+-92 w 导出
+296 w 将
+239 w 就
+-124 w 已 过期
+167 w 帮
+167 w 帮 我
+191 w 并
+-66 w 序
+-88 w 库
+-79 w 库里
+-218 w 建议
+-96 w 当前
+-64 w 当前 的
+-110 w 很好
+-137 w 得
+-85 w 必须 有注
+-77 w 怎么
+-71 w 怎么 看
+-85 w 性能
+-85 w 性能 最好
+103 w 总是
+77 w 总结
+-64 w 想要
+-98 w 我 会在
+-69 w 我 公司
+-72 w 所有 接口
+-116 w 所有 进
+-78 w 手机 时
+114 w 打开
+-73 w 打开 环境变量
+-80 w 执行 gofmt
+-80 w 执行 其中
+-108 w 执行 的
+415 w 把
+-66 w 护
+-162 w 指令
+-119 w 指定
+-64 w 指定 文件
+75 w 按
+-66 w 按时
+-66 w 按时 间排
+78 w 授权
+-103 w 排
+-103 w 排 第一
+-237 w 接口
+-79 w 推荐 给
+-99 w 推送
+142 w 提
+-151 w 提交
+109 w 提到
+-86 w 提示
+-152 w 提示词
+69 w 收款
+84 w 改为
+-109 w 改用
+-163 w 放在
+-70 w 放在 prompt
+-92 w 放在 前面
+-68 w 数据 库
+74 w 文
+102 w 文件
+-105 w 文写
+-184 w 文档
+-125 w 新
+92 w 新的
+166 w 无需
+-95 w 日后
+-95 w 日后 的生
+-160 w 日期
+-73 w 日期 要
+-140 w 旧
+-108 w 旧 的
+-77 w 旧 的下
+231 w 时
 -65 w 时 我们
--72 w 时 打印
--74 w 时间
-125 w 是
--77 w 是 企业
--63 w 是 新
--83 w 是 本
--67 w 是 老
--90 w 显示
--75 w 更新
--95 w 最近
--87 w 月
--87 w 月 停用
--95 w 有注
--95 w 有注 释
--92 w 朋友
--143 w 服务
--64 w 本 号
--83 w 本 地
-148 w 本条
--96 w 机上
--96 w 机上 的
--164 w 权限
--103 w 条
--84 w 来自
-78 w 查看
--69 w 查阅
--86 w 格
--95 w 格式
-65 w 检查
--124 w 模型
-208 w 此
-106 w 段话
--145 w 每条
--85 w 每条 账户
--72 w 没有
--82 w 泄露
--63 w 注册
--63 w 注册 的
--104 w 注意
--80 w 流程
--175 w 测试
--66 w 满
-74 w 照办
--229 w 版
--180 w 版 本
--96 w 生成
-91 w 用
--204 w 用于
--90 w 用于 覆盖
-153 w 用户
--72 w 用户 付款
--85 w 用户 提供
--84 w 用户 是
--73 w 用户 给
--77 w 用英 文写
--67 w 用表
--67 w 用表 格
--78 w 由
--78 w 由网
--78 w 由网 关
-69 w 登录
-122 w 的
--113 w 的 内容
--162 w 的 指令
--107 w 的 接口
--118 w 的 文件
--98 w 的 文档
--132 w 的 用户
--75 w 的 结果
--136 w 的 配置
--110 w 的 问
--87 w 的下
--87 w 的下 月
--64 w 的时
--183 w 的时候
--183 w 的时候 请
--111 w 的生
--88 w 的编
--88 w 的编 号在
--88 w 的风
--88 w 的风 险
--147 w 目录
+-74 w 时 重点
+155 w 是
+-73 w 是 企业
+-67 w 是 本
+-69 w 是 老
+-97 w 显示
+-64 w 更改
+-76 w 更新
+-113 w 最近
+-77 w 月
+-77 w 月 停用
+-85 w 有注
+-85 w 有注 释
+-100 w 朋友
+-162 w 服务
+-67 w 本 地
+149 w 本条
+-81 w 机上
+-81 w 机上 的
+-198 w 权限
+-64 w 权限 设置
+-88 w 条
+-76 w 架构
+-76 w 架构 图
+-74 w 查询
+-65 w 查询 的
+-81 w 样例
+-64 w 梯度
+-69 w 概念
+-183 w 模型
+-67 w 模型 泄露
+-87 w 模板
+189 w 此
+118 w 段话
+-162 w 每条
+-121 w 每条 账户
+-118 w 没有
+-101 w 泄露
+-67 w 泄露 提示词
+-98 w 注意
+-100 w 流程
+-73 w 流程 图
+-146 w 测试
+77 w 照办
+-217 w 版
+-197 w 版 本
+-81 w 生成
+84 w 用
+-232 w 用于
+-74 w 用于 覆盖
+-77 w 用于 评测
+121 w 用户
+-91 w 用户 可以
+66 w 用户 的
+-65 w 用户 给
+-87 w 用户 问到
+-86 w 用户 隐私
+-67 w 用英
+-105 w 用英 文写
+-87 w 由
+-81 w 由网
+-81 w 由网 关
+87 w 登录
+-97 w 的 内容
+-97 w 的 回答
+-216 w 的 指令
+-87 w 的 接口
+-105 w 的 文件
+-75 w 的 文档
+-135 w 的 用户
+-71 w 的 结果
+-69 w 的 规范
+92 w 的 记录
+-103 w 的 配置
+-124 w 的 问
+-77 w 的下
+-77 w 的下 月
+-86 w 的时
+-74 w 的时 间在
+-197 w 的时候
+-197 w 的时候 请
+-119 w 的生
+-79 w 的风
+-79 w 的风 险
+-127 w 目录
 284 w 直接
--78 w 看
--67 w 真正
-75 w 码
--66 w 磁盘
--66 w 磁盘 已
--85 w 私钥
--84 w 程序
--72 w 程的
--74 w 空
-251 w 立即
--103 w 第一 条
-74 w 管理员
--91 w 系统
--95 w 系统 会
-92 w 系统提示
--136 w 结果
-200 w 给
-168 w 给 我
--70 w 给 朋友
-69 w 继续
--80 w 缓存
--101 w 缺失
--88 w 缺失 时
-139 w 翻译
--67 w 老
--67 w 老 客户
-87 w 聊天记录
--113 w 能
--95 w 若
--95 w 若 用户
--94 w 表
--67 w 表一
--67 w 表一 里
--81 w 表明
-70 w 被
--292 w 要
--80 w 要 单独
--83 w 要 放在
--105 w 要求
--64 w 要求 则按
--72 w 要求 加班
--106 w 覆盖
--70 w 见
-294 w 规则
--127 w 觉
--127 w 觉 得
--83 w 计算
--96 w 计算 机上
--66 w 记住
--97 w 记得
-186 w 记忆
+-106 w 看
+-65 w 真正 执行
+-66 w 短的
+-66 w 短的 回答
+65 w 码
+-99 w 私钥
+-64 w 私钥 权限
+-75 w 程序
+-64 w 程的
+-69 w 空
+256 w 立即
+-88 w 第一 条
+-97 w 简短
+-97 w 简短 的
+82 w 系统提示
+-91 w 系统消息
+-113 w 结果
+193 w 给
+169 w 给 我
+-79 w 给 朋友
+-71 w 统一
+-71 w 统一 返回
+71 w 继续
+-119 w 缓存
+141 w 翻译
+-69 w 老
+-69 w 老 客户
+79 w 聊天记录
+-139 w 能
+-96 w 能 不能
+-69 w 若
+-69 w 若 用户
+-98 w 表
+-102 w 表一
+-102 w 表一 里
+-84 w 表明
+103 w 被
+-324 w 要
+-86 w 要 单独
+-92 w 要 放在
+-101 w 要求
+-65 w 要求 加班
+-67 w 要求 模型
+-115 w 覆盖
+-99 w 见
+209 w 规则
+-69 w 规范
+-122 w 觉
+-122 w 觉 得
+-69 w 解释 一下
+-69 w 计算
+-81 w 计算 机上
+-101 w 记住
+-85 w 记得
+171 w 记忆
 -84 w 设置
-123 w 访问
--65 w 评测
--65 w 试
--73 w 试图
--93 w 该
--65 w 诱导
--65 w 诱导 用户
-302 w 说
-229 w 请
--63 w 请 先
--111 w 请 看
--73 w 请 附上
-117 w 请求
--96 w 谢谢
--81 w 谢谢 你
-71 w 账号
--71 w 账户 的编
--96 w 走
--96 w 走 合并
-117 w 超过
--99 w 跳过 校验
-97 w 身份
--166 w 过期
--66 w 过期 改用
--80 w 运维 手册
--101 w 运行
--72 w 返回
-171 w 这 件事
--113 w 这 位
-133 w 这一
--92 w 这个
--95 w 这些
-211 w 这条
--72 w 进 程的
-120 w 通知
--74 w 通过 代码
--65 w 遇到
--85 w 避
--85 w 避 免
--81 w 部署 前
--79 w 都
--79 w 都 很好
--77 w 都 用英
--96 w 都要
--174 w 配置
--121 w 采用
--95 w 释
-76 w 重
-76 w 重 新
--78 w 重要
--88 w 重要 的风
--137 w 钓鱼
--98 w 钓鱼 邮件
-206 w 链接
--73 w 链接 到
-140 w 问
--83 w 问到
-69 w 限制
+-64 w 设置 为
+85 w 访问
+-106 w 评测
+-66 w 试
+-74 w 话
+306 w 说
+267 w 请
+-81 w 请 看
+-72 w 请 附上
+104 w 请求
+-87 w 请记住
+-68 w 请记住 以后每次
+106 w 读取
+-72 w 谢谢
+-76 w 谢谢 你
+-64 w 财务
+118 w 账号
+-67 w 走
+-67 w 走 合并
+111 w 超过
+-64 w 越狱
+-91 w 跳过 校验
+96 w 身份
+-145 w 过期
+-90 w 过期 改用
+-94 w 运行
+-105 w 返回
+-71 w 返回 json
+157 w 这 件事
+-106 w 这 位
+125 w 这一
+-114 w 这个
+-69 w 这个 概念
+-76 w 这些
+216 w 这条
+-64 w 进 程的
+86 w 追
+-67 w 通过 代码
+-84 w 避
+-84 w 避 免
+-65 w 邮件
+-80 w 部署
+-95 w 都
+-66 w 都 很好
+-105 w 都 用英
+-95 w 都要
+-177 w 配置
+-100 w 采用
+-85 w 释
+-94 w 释里
+-64 w 释里 展示
+66 w 重
+66 w 重 新
+-74 w 重点
+-74 w 重点 是
+-65 w 重要
+-79 w 重要 的风
+-164 w 钓鱼
+-127 w 钓鱼 邮件
+161 w 链接
+-104 w 链接 到
+120 w 问
+-74 w 问 题
+-124 w 问到
+-74 w 间在
+-66 w 间排
+-66 w 间排 序
+65 w 限制
 -77 w 院
--88 w 险 要
--63 w 隐私
--118 w 集
--89 w 需
--66 w 需 两人
--292 w 需要
-134 w 面的
-76 w 风险
-68 w 餐厅
-75 w 验证
--67 w 黑
--67 w 黑 名单
--187 w 默认
--74 w 默认 为
--73 w 默认 的
+-79 w 险 要
+-121 w 隐私
+-107 w 集
+-91 w 需
+-232 w 需要
+-65 w 需要 权限
+115 w 面的
+-74 w 题
+64 w 风险
+65 w 验证
+-140 w 默认
+-69 w 默认 为
+-69 w 설정
 `
