@@ -209,6 +209,56 @@ func TestDeltaAfterPurge(t *testing.T) {
 	}
 }
 
+// TestPurgeBeside: a purge by another process, and one in a room beside, take the words out of
+// the snapshot too.
+func TestPurgeBeside(t *testing.T) {
+	ctx := context.Background()
+	r, mem := newRoom(t, nil)
+	beside, _ := newRoom(t, &Options{Name: "beside"})
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "The code word is heron.\n"})
+	store(t, beside, Operator, Candidate{Path: "a.md", Text: "The code word is otter.\n"})
+	store(t, r, Operator, Candidate{Path: "b.md", Text: "B.\n"})
+	s, err := r.Session(ctx, "one", UserObserved, beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := func() string {
+		t.Helper()
+		sn, err := s.Snapshot(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := sn.Text
+		for _, data := range everyFile(t, mem, ".scribe/sessions") {
+			text += data
+		}
+		return text
+	}
+	if text := words(); !strings.Contains(text, "heron") || !strings.Contains(text, "otter") {
+		t.Fatalf("control:\n%s", text)
+	}
+	if _, err := beside.Purge(ctx, "a.md", ""); err != nil {
+		t.Fatal(err)
+	}
+	if text := words(); !strings.Contains(text, "heron") || strings.Contains(text, "otter") {
+		t.Errorf("purged beside:\n%s", text)
+	}
+	if _, err := reopen(t, mem, nil).Purge(ctx, "a.md", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Observe(ctx, ExternalTool); err != nil { // writes what this process holds
+		t.Fatal(err)
+	}
+	for name, data := range everyFile(t, mem, ".scribe/sessions") {
+		if strings.Contains(data, "heron") {
+			t.Errorf("%s has it again", name)
+		}
+	}
+	if text := words(); strings.Contains(text, "heron") || !strings.Contains(text, "B.") {
+		t.Errorf("purged by another process:\n%s", text)
+	}
+}
+
 // TestOwnWritesStayOut: what a session's own model wrote is not in a snapshot that is
 // rendered later, be it that none was rendered before or that a purge took it.
 func TestOwnWritesStayOut(t *testing.T) {

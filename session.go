@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,6 +207,9 @@ func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 	if s == nil || s.room == nil {
 		return Snapshot{}, fmt.Errorf("session: %w", fs.ErrClosed)
 	}
+	if err := s.dropPurged(ctx); err != nil {
+		return Snapshot{}, err
+	}
 	s.mu.Lock()
 	frozen := s.state.Snapshot
 	s.mu.Unlock()
@@ -227,6 +231,37 @@ func (s *Session) Snapshot(ctx context.Context) (Snapshot, error) {
 	out := *frozen
 	out.Shown, out.Cost = slices.Clone(frozen.Shown), slices.Clone(frozen.Cost)
 	return out, nil
+}
+
+// dropPurged drops a snapshot that shows what was purged since, by another process or in a
+// room beside: Purge itself reaches the stored sessions of its own room.
+func (s *Session) dropPurged(ctx context.Context) error {
+	for _, r := range s.rooms() {
+		if err := cmp.Or(r.usable(), r.sync()); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	frozen := s.state.Frozen
+	s.mu.Unlock()
+	if len(s.purged(frozen)) == 0 {
+		return nil
+	}
+	return s.save(ctx, func(*sessionState) {}) // which drops it
+}
+
+// purged lists the paths of a snapshot that were purged, as far as this process has read.
+func (s *Session) purged(frozen []told) (gone []string) {
+	rooms := s.rooms()
+	for i, r := range rooms {
+		state := r.stateNow()
+		for path := range baseOf(frozen, r.label(rooms[:i]), r.keyed("room")).Known {
+			if tomb, freed := state.Tombs[path]; freed && tomb.Hash == "" {
+				gone = append(gone, path)
+			}
+		}
+	}
+	return gone
 }
 
 // render joins the rooms' blocks within one budget, the session's own room first.

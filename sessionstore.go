@@ -173,6 +173,11 @@ func (s *Session) trySave(ctx context.Context, change func(*sessionState)) error
 	r := s.room
 	if r.writable() != nil {
 		s.mu.Lock()
+		frozen := s.state.Frozen
+		s.mu.Unlock()
+		gone := s.purged(frozen)
+		s.mu.Lock()
+		s.state.forget(gone)
 		change(&s.state)
 		s.saved = true // as far as it can be
 		s.mu.Unlock()
@@ -193,6 +198,7 @@ func (s *Session) trySave(ctx context.Context, change func(*sessionState)) error
 	}
 	state := s.state
 	s.mu.Unlock()
+	state.forget(s.purged(state.Frozen)) // this process may have held it while another purged
 	change(&state)
 	state.Used = r.opts.Now().UTC()
 	if !found {
