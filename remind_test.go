@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/memoryroom/scribe/internal/journal"
 )
 
 func reminded(t testing.TB, s *Session, turn int) Snapshot {
@@ -119,6 +121,19 @@ func TestDueReminder(t *testing.T) {
 	}
 	if _, err := (*Room)(nil).Due(context.Background(), 0); err == nil {
 		t.Error("a nil room has something due")
+	}
+}
+
+// TestConflictsAreCounted by their rules: advice, and what waits for other reasons, is none.
+func TestConflictsAreCounted(t *testing.T) {
+	state := &journal.State{Pending: map[string]journal.Held{
+		"a": {Rules: []string{"directive.override", "conflict.same-text"}},
+		"b": {Rules: []string{"review.all"}},
+		"c": {Rules: []string{"conflict.key"}},
+		"d": {Rules: []string{"conflict.same-text", "conflict.path"}},
+	}}
+	if n := conflicts(state); n != 2 {
+		t.Errorf("%d conflicts, want 2", n)
 	}
 }
 

@@ -157,7 +157,7 @@ func TestNewestWaitingWins(t *testing.T) {
 			skip, err := run(s, Turn{N: 2 + i}, func(context.Context, *Guard) error { order <- i; return nil })
 			answers[i] <- answer{skip, err}
 		})
-		awaitWaiting(s, 2+i)
+		awaitWaiting(t, s, 2+i)
 		if i > 0 {
 			if got := <-answers[i-1]; got.skip != skipSuperseded || got.err != nil {
 				t.Errorf("request %d: %+v, want %q", i-1, got, skipSuperseded)
@@ -175,13 +175,18 @@ func TestNewestWaitingWins(t *testing.T) {
 }
 
 // awaitWaiting returns once the extraction of that turn waits.
-func awaitWaiting(s *Session, turn int) {
-	for waits := false; !waits; time.Sleep(time.Millisecond) {
+func awaitWaiting(t testing.TB, s *Session, turn int) {
+	t.Helper()
+	for range 10_000 {
 		s.mu.Lock()
 		req := s.waiting[UserObserved]
-		waits = req != nil && req.turn == turn
 		s.mu.Unlock()
+		if req != nil && req.turn == turn {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
+	t.Fatalf("the extraction of turn %d does not wait", turn)
 }
 
 // TestOneWriterAtATime under many requests at once.
@@ -233,7 +238,7 @@ func TestCancelledWait(t *testing.T) {
 		_, err := s.Extract(ctx, Turn{N: 2, Low: UserObserved, User: []string{"please keep this too"}}, Policy{}, nothing)
 		done <- err
 	}()
-	awaitWaiting(s, 2)
+	awaitWaiting(t, s, 2)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)

@@ -49,7 +49,7 @@ func TestRowA13_SkipsWhatTheAgentWrote(t *testing.T) {
 			t.Errorf("written meanwhile: %q, %v", skip, err)
 		}
 	})
-	awaitWaiting(s, 3)
+	awaitWaiting(t, s, 3)
 	wantAccepted(t, proposed(t, s.Guard(3), Candidate{Path: "b.md", Text: "B.\n"}))
 	close(finish)
 	wg.Wait()
@@ -120,18 +120,24 @@ func TestRowA16_NewestWaits(t *testing.T) {
 		})
 	}
 	ask(Turn{N: 3, Low: UserObserved})
-	awaitWaiting(s, 3)
+	awaitWaiting(t, s, 3)
 	ask(Turn{N: 3, Low: ExternalWeb})
-	for waits := 0; waits < 2; time.Sleep(time.Millisecond) {
+	for tries := 0; ; tries++ {
 		s.mu.Lock()
-		waits = len(s.waiting)
+		waits := len(s.waiting)
 		s.mu.Unlock()
+		if waits == 2 {
+			break
+		}
+		if time.Sleep(time.Millisecond); tries == 10_000 {
+			t.Fatal("the other part of the turn does not wait")
+		}
 	}
 	if skip, err := run(s, Turn{N: 2, Low: UserObserved}, nothing); skip != skipSuperseded || err != nil {
 		t.Errorf("an older turn that comes late: %q, %v", skip, err)
 	}
 	ask(Turn{N: 4, Low: UserObserved})
-	awaitWaiting(s, 4)
+	awaitWaiting(t, s, 4)
 	close(finish)
 	wg.Wait()
 	want := map[string]string{"3 user-observed": skipSuperseded, "4 user-observed": "", "3 external-web": ""}

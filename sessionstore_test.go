@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/memoryroom/scribe/internal/rootfs"
@@ -59,12 +60,25 @@ func TestSessionsAreHeldBetweenSteps(t *testing.T) {
 }
 
 // TestUnstoredCeilingIsKept: where the state can not be stored, dropping a session does not
-// bring its ceiling back.
+// bring its ceiling back, even where the room had let go of it.
 func TestUnstoredCeilingIsKept(t *testing.T) {
 	ctx := context.Background()
-	r, mem := newRoom(t, nil)
+	r, mem := newRoom(t, &Options{Limits: Limits{Sessions: 4 * heldSessions}})
 	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
+	others := func(name string) {
+		for i := range 3 * heldSessions {
+			named(t, r, fmt.Sprint(name, i))
+		}
+		runtime.GC()
+	}
 	low := named(t, r, "low")
+	others("before-")
+	r.mu.Lock()
+	held := r.sessions.m["low"].kept != nil
+	r.mu.Unlock()
+	if held {
+		t.Fatal("control: the room has not let go of it")
+	}
 	broken := errors.New("no space")
 	mem.Hook(func(op, name string) error {
 		if strings.Contains(name, "sessions") && op != "read" && op != "lstat" {
@@ -77,14 +91,64 @@ func TestUnstoredCeilingIsKept(t *testing.T) {
 	}
 	mem.Hook(nil)
 	low = nil
-	for i := range 3 * heldSessions {
-		named(t, r, fmt.Sprint("other-", i))
-		if i%heldSessions == heldSessions-1 {
-			runtime.GC()
-		}
-	}
+	runtime.GC()
 	if s := named(t, r, "low"); s.Ceiling() != ExternalWeb {
 		t.Errorf("the ceiling rose to %v", s.Ceiling())
+	}
+}
+
+// TestCeilingFallsWhileSaving: what is observed while a save is on its way to the disk holds.
+func TestCeilingFallsWhileSaving(t *testing.T) {
+	ctx := context.Background()
+	r, mem := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
+	s := session(t, r, UserObserved)
+	var once sync.Once
+	mem.Hook(func(op, name string) error {
+		if strings.Contains(name, "sessions") && op != "read" && op != "lstat" && op != "readdir" {
+			once.Do(func() {
+				s.mu.Lock()
+				s.state.lower(ExternalWeb)
+				s.saved = false
+				s.mu.Unlock()
+			})
+		}
+		return nil
+	})
+	if _, err := s.Snapshot(ctx); err != nil {
+		t.Fatal(err)
+	}
+	mem.Hook(nil)
+	if s.Ceiling() != ExternalWeb {
+		t.Errorf("the ceiling rose to %v", s.Ceiling())
+	}
+	if err := s.Observe(ctx, ExternalWeb); err != nil {
+		t.Fatal(err)
+	}
+	if again := named(t, reopen(t, mem, nil), s.id); again.Ceiling() != ExternalWeb {
+		t.Errorf("stored is %v", again.Ceiling())
+	}
+}
+
+// TestHeldSessionsAreSweptLast: a long conversation that stored nothing for a while is not
+// forgotten for newer ones that are over.
+func TestHeldSessionsAreSweptLast(t *testing.T) {
+	o := &Options{Limits: Limits{Sessions: 4}, Now: tick()}
+	r, mem := newRoom(t, o)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
+	long := named(t, r, "long")
+	elsewhere := reopen(t, mem, o)
+	for i := range 3 {
+		named(t, elsewhere, fmt.Sprint("short-", i)) // of another process
+	}
+	named(t, r, "new")
+	runtime.KeepAlive(long)
+	r = reopen(t, mem, o)
+	for id, want := range map[string]Trust{"long": UserObserved, "new": UserObserved, "short-0": 0} {
+		st, found, err := r.loadSession(id)
+		if err != nil || !found || st.ceiling() != want {
+			t.Errorf("%s: found %v at %v, %v; want %v", id, found, st.ceiling(), err, want)
+		}
 	}
 }
 

@@ -209,8 +209,13 @@ func (s *Session) stand(rooms []*Room, hits []Hit) bool {
 
 // look searches the rooms, and drops everything where what it rests on changed meanwhile.
 func (s *Session) look(try *attempt) {
-	sg := s.suggestions()
 	hits, err := s.searchRooms(try)
+	s.finish(try, hits, err)
+}
+
+// finish decides what of a search counts by now.
+func (s *Session) finish(try *attempt, hits []Hit, err error) {
+	sg := s.suggestions()
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
 	void := func(outcome, reason string) {

@@ -148,7 +148,7 @@ func TestSuggestLive(t *testing.T) {
 			t.Errorf("%q gives %v", text, hits)
 		}
 	}
-	if hits := suggested(t, s, userSaid(4, "What is a teapot?")); hits != nil { // a prefetch
+	if hits := suggested(t, s, userSaid(4, "What is green tea?")); hits != nil { // a prefetch
 		t.Errorf("a prefetch shows %v", hits)
 	}
 	if files := everyFile(t, mem, ".scribe/shadow"); len(files) != 0 {
@@ -207,6 +207,24 @@ func TestRowB18_NewestWins(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"1 stale [{async stale-context   0}]", "1 suppressed []", "2 suppressed []"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestNewerSegmentEndsTheSearch: not only is its result void, it stops.
+func TestNewerSegmentEndsTheSearch(t *testing.T) {
+	r, _ := suggestRoom(t, suggestLive)
+	s := session(t, r, UserObserved)
+	older := s.consider(context.Background(), userSaid(1, asksForTea))
+	if older.ctx.Err() != nil {
+		t.Fatal("control: it has ended already")
+	}
+	s.consider(context.Background(), userSaid(2, "thanks a bunch"))
+	if !errors.Is(older.ctx.Err(), context.Canceled) {
+		t.Error("the older search goes on")
+	}
+	hits, err := s.searchRooms(&older)
+	if s.finish(&older, hits, err); older.outcome != outcomeStale {
+		t.Errorf("got %+v", older)
 	}
 }
 
@@ -281,8 +299,9 @@ func TestRowB67_ChangedMeanwhile(t *testing.T) {
 		t.Fatal(hits, err)
 	}
 	edited(t, r, "tea2.md", "cold", "warm")
-	if s.stand(s.rooms(), hits) {
-		t.Error("a changed memory stands")
+	s.finish(&try, hits, nil)
+	if try.outcome != outcomeStale || len(try.hits) != 0 || !slices.Contains(try.dropped, drop{Stage: "async", Reason: dropStaleIndex}) || len(s.suggest.finds) != 0 {
+		t.Errorf("got %+v", try)
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
