@@ -199,14 +199,23 @@ func TestDeltaAfterPurge(t *testing.T) {
 	if left, err := r.Purge(ctx, "a.md", "asked to"); err != nil || len(left) > 0 {
 		t.Fatal(left, err)
 	}
+	clean := func(when string) {
+		t.Helper()
+		files := everyFile(t, mem, ".scribe/sessions")
+		for name, data := range files {
+			if strings.Contains(data, m.Hash[:12]) || strings.Contains(data, "heron") {
+				t.Errorf("%s, %s keeps %q", when, name, data)
+			}
+		}
+		if len(files) == 0 {
+			t.Error("control: no session is stored")
+		}
+	}
+	clean("after the purge")
 	got := deltaOf(t, s)
 	wantChanges(t, got, "removed a.md", "updated b.md")
 	commit(t, s, got)
-	for name, data := range everyFile(t, mem, ".scribe/sessions") {
-		if strings.Contains(data, m.Hash[:12]) || strings.Contains(data, "heron") {
-			t.Errorf("%s keeps %q", name, data)
-		}
-	}
+	clean("after the commit")
 }
 
 // TestPurgeBeside: a purge by another process, and one in a room beside, take the words out of
@@ -276,6 +285,7 @@ func TestOwnWritesStayOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	wantChanges(t, deltaOf(t, s)) // nor is it in a baseline
 	if text := snapshotText(t, r); !strings.Contains(text, "Mine") {
 		t.Errorf("another conversation is not shown it:\n%s", text)
 	}
