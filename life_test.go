@@ -1,8 +1,10 @@
 package scribe
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -117,8 +119,11 @@ func (l *life) actions() map[string]func(*rapid.T) {
 		"rollback": func(t *rapid.T) {
 			p := path.Draw(t, "path")
 			seq := rapid.Int64Range(1, 40).Draw(t, "seq")
-			if v, err := rolledBack(l.room, seq, p); err == nil && v.Outcome == Accepted {
-				l.raise[p] = true
+			vs, err := l.room.Rollback(ctx, seq, p)
+			for _, v := range vs { // with what was changed together with it
+				if err == nil && v.Outcome == Accepted {
+					l.raise[v.Memory.Path] = true
+				}
 			}
 		},
 		"archive": func(t *rapid.T) { _ = archived(l.room, path.Draw(t, "path")) },
@@ -128,6 +133,29 @@ func (l *life) actions() map[string]func(*rapid.T) {
 				l.raise[p] = true
 			}
 		},
+		"move": func(t *rapid.T) {
+			from, to := path.Draw(t, "from"), path.Draw(t, "to")
+			if vs, err := l.room.Rename(ctx, from, to); err == nil && len(vs) > 0 && vs[0].Outcome == Accepted {
+				l.raise[to] = true
+			}
+		},
+		"supersede": func(t *rapid.T) {
+			p, old := path.Draw(t, "path"), path.Draw(t, "old")
+			c := Candidate{Path: p, Text: "Fact " + l.mark(Operator) + ".\n", Supersedes: []string{old}}
+			if m, err := l.room.Read(ctx, p); err == nil {
+				c.Base = m.Hash
+			}
+			vs, err := l.room.Propose(ctx, c)
+			l.ok(t, err)
+			if vs[0].Outcome == Accepted {
+				l.raise[p] = true
+			}
+		},
+		"suspend": func(t *rapid.T) {
+			_, err := l.room.Suspend(ctx, "to be looked at", path.Draw(t, "path"))
+			l.ok(t, err)
+		},
+		"carry": func(t *rapid.T) { l.carry(t, trust.Draw(t, "trust")) },
 		"restart": func(t *rapid.T) {
 			l.room = memRoom(t, l.mem, l.opts)
 		},
@@ -141,9 +169,14 @@ func (l *life) ok(t *rapid.T, err error) {
 	}
 }
 
+// guard gives a writer, now and then in a conversation that others were in before.
 func (l *life) guard(t *rapid.T, level Trust) *Guard {
 	l.marks++
-	s, err := l.room.Session(context.Background(), fmt.Sprint("s", l.marks), level)
+	id := fmt.Sprint("s", l.marks)
+	if rapid.IntRange(0, 3).Draw(t, "reuse") == 0 {
+		id = "shared"
+	}
+	s, err := l.room.Session(context.Background(), id, level)
 	l.ok(t, err)
 	return s.Guard(1)
 }
@@ -187,25 +220,90 @@ func (l *life) invariants(t *rapid.T) {
 	l.marks++
 	sn, err := s.render(ctx)
 	l.ok(t, err)
-	for _, level := range []Trust{0, ExternalWeb} {
-		name := "mark" + strings.ReplaceAll(level.String(), "-", "") + "x"
-		for _, w := range strings.FieldsFunc(sn.Text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
-			if strings.HasPrefix(w, name) && !l.open[w] {
-				t.Fatalf("the snapshot shows %s, which nobody accepted:\n%s", w, sn.Text)
-			}
-		}
+	l.quoted(t, "snapshot", sn.Text)
+	if l.marks%3 == 0 { // they cost most of the time
+		l.tools(t, s)
 	}
-	for line := range strings.Lines(sn.Text) {
-		if strings.Contains(line, "markexternaltool") && !strings.HasPrefix(line, "> ") {
-			for w := range l.open {
-				line = strings.ReplaceAll(line, w, "")
-			}
-			if strings.Contains(line, "markexternaltool") {
-				t.Fatalf("a tool's text stands unquoted: %s", line)
-			}
-		}
-	}
+	delta, err := l.watch(t).Delta(ctx)
+	l.ok(t, err)
+	l.quoted(t, "delta", delta.Text)
 	l.audit(t)
+}
+
+// watch is a conversation that is in progress all the time and never committed since its
+// start, so that its delta tells of all that happened.
+func (l *life) watch(t *rapid.T) *Session {
+	s, err := l.room.Session(context.Background(), "watch", UserVerified)
+	l.ok(t, err)
+	return s
+}
+
+var quotedString = regexp.MustCompile(quotedGrammar)
+
+// low lists the marks of outside texts that nobody accepted. With tools, those of external
+// tools are among them.
+func (l *life) low(text string, tools bool) (found []string) {
+	for _, w := range strings.FieldsFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') }) {
+		outside := strings.HasPrefix(w, "markexternalweb") || strings.HasPrefix(w, "mark"+strings.ReplaceAll(Trust(0).String(), "-", "")+"x") || tools && strings.HasPrefix(w, "markexternaltool")
+		if outside && !l.open[w] {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// quoted checks that a text shows nothing of external-web, and of external-tool only what
+// stands in quotation marks.
+func (l *life) quoted(t *rapid.T, where, text string) {
+	if marks := l.low(text, false); len(marks) > 0 {
+		t.Fatalf("the %s shows %v, which nobody accepted:\n%s", where, marks, text)
+	}
+	if marks := l.low(quotedString.ReplaceAllString(text, `""`), true); len(marks) > 0 {
+		t.Fatalf("%v stands unquoted in the %s:\n%s", marks, where, text)
+	}
+}
+
+// tools checks what the tools of a conversation of the user's show.
+func (l *life) tools(t *rapid.T, s *Session) {
+	ctx := context.Background()
+	for _, level := range []Trust{UserObserved, ExternalTool} {
+		g := s.guard(Policy{}, level, 1, nil)
+		l.quoted(t, "recall result", g.Check(ctx, Call{Tool: "recall", Args: map[string]any{"query": "Fact About mark"}}).Text)
+		prompt, err := g.Prompt(ctx)
+		l.ok(t, err)
+		for where, text := range map[string]string{"prompt": prompt, "listing": l.view(g, "")} {
+			if marks := l.low(text, true); len(marks) > 0 {
+				t.Fatalf("the %s shows %v:\n%s", where, marks, text)
+			}
+		}
+		for _, p := range append([]string{"MEMORY.md"}, lifePaths...) { // last: a view by name lowers what the guard may see
+			text := l.view(g, "/"+p)
+			if marks := l.low(text, true); len(marks) > 0 && !strings.HasPrefix(text, "[notice") {
+				t.Fatalf("a view shows %v and does not say that it is from outside:\n%s", marks, text)
+			}
+		}
+	}
+}
+
+func (l *life) view(g *Guard, path string) string {
+	return g.Check(context.Background(), Call{Tool: "memory", Args: map[string]any{"command": "view", "path": "/memories" + path}}).Text
+}
+
+// carry takes what the room has into another one, whose operator trusts it at most at
+// level, and looks at that.
+func (l *life) carry(t *rapid.T, level Trust) {
+	ctx := context.Background()
+	var tar bytes.Buffer
+	l.ok(t, l.room.Export(ctx, &tar))
+	other := memRoom(t, rootfs.NewMem(), &Options{Now: tick()})
+	_, err := other.Import(ctx, &tar, level)
+	l.ok(t, err)
+	s, err := other.Session(ctx, "elsewhere", UserVerified)
+	l.ok(t, err)
+	sn, err := s.render(ctx)
+	l.ok(t, err)
+	l.quoted(t, "snapshot of another room", sn.Text)
+	l.tools(t, s)
 }
 
 // audit checks that the journal tells the truth: the chain holds, every text that
@@ -237,4 +335,28 @@ func TestG5_Life(t *testing.T) {
 		l.room = memRoom(t, l.mem, l.opts)
 		t.Repeat(l.actions())
 	})
+}
+
+// TestRollbackUnretires: what was moved and then archived is back under its first name,
+// and its retirement is gone from the disk and the books alike.
+func TestRollbackUnretires(t *testing.T) {
+	ctx := context.Background()
+	r := memRoom(t, rootfs.NewMem(), &Options{Now: tick()})
+	fail := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := r.Propose(ctx, Candidate{Path: "old.md", Text: "Fact.\n"})
+	fail(err)
+	seq := r.stateNow().Seq
+	_, err = r.Rename(ctx, "old.md", "new.md")
+	fail(err)
+	fail(archived(r, "new.md"))
+	v, err := rolledBack(r, seq, "old.md")
+	fail(err)
+	if v.Outcome != Accepted {
+		t.Fatalf("got %v", v)
+	}
+	wantClean(t, r)
 }
