@@ -543,7 +543,7 @@ func flags(description string) bool {
 // transcript before a writer sees it. The findings give offsets in the text that
 // was passed in.
 func Redact(s string) (string, []Finding) {
-	clean, hits := secret.Redact(s)
+	clean, hits := secret.RedactSpans(s, secretsIn(s, nil))
 	fs := make([]Finding, 0, len(hits))
 	for _, hit := range hits {
 		fs = append(fs, Finding{Rule: hit.Rule, Outcome: Rejected, Field: "text", Offset: hit.Offset, Length: hit.Length, Message: "this looks like a credential"})

@@ -5,8 +5,8 @@
 //
 // # Rules
 //
-//  1. hidden.control: C0 and C1 controls except tab, line feed and carriage return;
-//     DEL; line and paragraph separator; interlinear annotation; noncharacters.
+//  1. hidden.control: C0 and C1 controls except tab, line feed and a carriage return in
+//     front of one; DEL; line and paragraph separator; interlinear annotation; noncharacters.
 //  2. hidden.zero-width: every other Default_Ignorable code point (zero-width space,
 //     joiners, word joiner, soft hyphen, byte order mark, invisible operators, ...).
 //  3. hidden.bidi: embeddings, overrides, isolates, and the three bidi marks.

@@ -137,11 +137,16 @@ func (s *scanner) run() {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
-			if c >= ' ' && c != 0x7F || c == '\t' || c == '\n' || c == '\r' {
+			switch {
+			case c == '\r' && (i+1 == len(text) || text[i+1] != '\n'):
+				// Alone it ends no line: a terminal writes over what stands in front.
+				s.found = append(s.found, Finding{Rule: ruleOf[control], Offset: i, Length: 1})
 				i++
-				continue
+			case c >= ' ' && c != 0x7F || c == '\t' || c == '\n' || c == '\r':
+				i++
+			default:
+				i = s.cluster(i)
 			}
-			i = s.cluster(i)
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[i:])

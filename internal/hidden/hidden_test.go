@@ -98,6 +98,7 @@ func runScan(t *testing.T, cases []scanCase) {
 func TestControlsAndZeroWidth(t *testing.T) {
 	runScan(t, []scanCase{
 		{"ascii", "plain text\twith\r\nlines", ""},
+		{"lone carriage return", "one\rtwo", "hidden.control"},
 		{"escape", "a \x1b[31mred\x1b[0m b", "hidden.control hidden.control"},
 		{"control in a word", "ig\x08nore", "+hidden.control"},
 		{"c1", "next\u0085 line", "hidden.control"},
@@ -224,6 +225,7 @@ func TestStrip(t *testing.T) {
 		{"⚠\uFE0F\uFE0F", "⚠"},
 		{"x\u2800\uFE0Fy", "x y"}, // the selector loses its base in the first round
 		{"bell\x07\u0085", "bell"},
+		{"line\r\nend\r", "line\r\nend"},
 		{"pr\u0435vious", "pr\u0435vious"},
 		{"👩\u200b\u200d💻", "👩💻"},
 	}

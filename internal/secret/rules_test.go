@@ -340,6 +340,13 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+func TestRedactSpans(t *testing.T) {
+	got, found := RedactSpans("0123456789", []Finding{{"secret.b", 6, 2}, {"secret.a", 1, 3}, {"secret.c", 2, 4}})
+	if want := "0[redacted secret.a][redacted secret.b]89"; got != want || len(found) != 2 || found[0].Length != 5 {
+		t.Errorf("got %q, %v, want %q", got, found, want)
+	}
+}
+
 func TestScanAllow(t *testing.T) {
 	r := source(41)
 	a, b := "gl"+"pat-"+draw(r, alphanum, 20), "gl"+"pat-"+draw(r, alphanum, 20)

@@ -49,11 +49,16 @@ func ScanAllow(text string, allow func(value string) bool) []Finding {
 
 // Redact replaces each finding of [Scan] by "[redacted <rule>]" and returns the
 // findings, whose offsets refer to the original text.
-func Redact(text string) (string, []Finding) {
-	found := Scan(text)
+func Redact(text string) (string, []Finding) { return RedactSpans(text, Scan(text)) }
+
+// RedactSpans is [Redact] for findings of which the caller knows more, such as those in
+// text that was decoded elsewhere. They may overlap and come in any order; the result has
+// them merged. It changes found.
+func RedactSpans(text string, found []Finding) (string, []Finding) {
 	if len(found) == 0 {
 		return text, nil
 	}
+	found = merge(found)
 	var b strings.Builder
 	b.Grow(len(text))
 	end := 0
