@@ -126,6 +126,7 @@ type proposal struct {
 	was      standing       // what the room holds at Path
 	dest     standing       // what it holds at To
 	text     text           // what would be stored
+	seen     inspected      // what is hidden in it
 	digest   string         // keyed identity of what is proposed, whoever proposes it and whenever
 	id       string         // the same, of this change to what is there now
 	trust    Trust          // what it would be stamped with

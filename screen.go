@@ -397,7 +397,8 @@ func changedKeys(a, b map[string]string) []string {
 func judgeSecrets(p *proposal, w *world) []Finding {
 	var fs []Finding
 	for _, f := range p.fields() {
-		for _, hit := range secretsIn(f.value, w.opts.Allow) {
+		_, blobs := p.inspect(f.value)
+		for _, hit := range secretsAmong(f.value, blobs, w.opts.Allow) {
 			fs = append(fs, Finding{
 				Rule: hit.Rule, Outcome: Rejected, Field: f.name, Offset: hit.Offset, Length: hit.Length,
 				Message: "this looks like a credential", Fix: "say where the credential is kept, never the credential",
@@ -409,14 +410,45 @@ func judgeSecrets(p *proposal, w *world) []Finding {
 
 // secretsIn scans a text, and what its encoded blobs decode to.
 func secretsIn(s string, allow [][32]byte) []secret.Finding {
+	return secretsAmong(s, hidden.Blobs(s), allow)
+}
+
+// secretsAmong is secretsIn for a text whose blobs are known. What the scanner decodes
+// itself is found once.
+func secretsAmong(s string, blobs []hidden.Blob, allow [][32]byte) []secret.Finding {
 	allowed := func(value string) bool { return slices.Contains(allow, sha256.Sum256([]byte(value))) }
 	hits := secret.ScanAllow(s, allowed)
-	for _, blob := range hidden.Blobs(s) {
+	for _, blob := range blobs {
+		if slices.ContainsFunc(hits, func(h secret.Finding) bool {
+			return h.Offset < blob.Offset+blob.Length && blob.Offset < h.Offset+h.Length
+		}) {
+			continue
+		}
 		for _, hit := range secret.ScanAllow(blob.Text, allowed) {
 			hits = append(hits, secret.Finding{Rule: hit.Rule, Offset: blob.Offset, Length: blob.Length})
 		}
 	}
 	return hits
+}
+
+// inspected is what the hidden screen says of the text of a proposal, which three
+// stages ask for.
+type inspected struct {
+	text  string
+	found []hidden.Finding
+	blobs []hidden.Blob
+}
+
+// inspect is hidden.Inspect, once for the text that would be stored.
+func (p *proposal) inspect(s string) ([]hidden.Finding, []hidden.Blob) {
+	if s != p.text.whole {
+		return hidden.Inspect(s)
+	}
+	if p.seen.text != s {
+		found, blobs := hidden.Inspect(s)
+		p.seen = inspected{s, found, blobs}
+	}
+	return p.seen.found, p.seen.blobs
 }
 
 // judgeHidden holds invisible text that says something, and reports what was taken
@@ -427,7 +459,8 @@ func judgeHidden(p *proposal, _ *world) []Finding {
 	}
 	fs := slices.Clone(p.text.cut)
 	for _, f := range p.fields() {
-		for _, hit := range hidden.Scan(f.value) {
+		found, _ := p.inspect(f.value)
+		for _, hit := range found {
 			if f.name == "text" && (hit.Offset+hit.Length <= p.text.lo || hit.Offset >= p.text.hi) {
 				continue // it stood there before
 			}
@@ -454,7 +487,8 @@ func judgeDirective(p *proposal, w *world) []Finding {
 		case "path", "to":
 			texts = []string{pathWords(f.value)}
 		case "text":
-			for _, blob := range hidden.Blobs(f.value) {
+			_, blobs := p.inspect(f.value)
+			for _, blob := range blobs {
 				texts = append(texts, blob.Text)
 			}
 		}
