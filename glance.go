@@ -65,6 +65,17 @@ func (g *glances) retain(there map[string]bool) {
 	}
 }
 
+// stamps gives what of it a cache keeps.
+func (g *glances) stamps() map[string]stamped {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	files := make(map[string]stamped, len(g.m))
+	for path, seen := range g.m {
+		files[path] = stamped{seen.stamp, sumOf(seen.memory.Hash)}
+	}
+	return files
+}
+
 // size is the bytes of a memory that was listed.
 func (g *glances) size(m Memory) int {
 	if m.Text != "" {

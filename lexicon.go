@@ -34,6 +34,13 @@ func (l *lexicons) of(ceiling Trust) *lexicon {
 	return lex
 }
 
+// asked reports whether anybody searched.
+func (l *lexicons) asked() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.m) > 0
+}
+
 // lexicon is the index of what a reader of one ceiling may be shown. It follows the
 // journal, which says what is accepted, and never looks for what changed on the disk:
 // each hit is read and checked before it is released.
@@ -64,7 +71,7 @@ func (l *lexicon) follow(ctx context.Context, r *Room, state *journal.State) err
 	was := l.state
 	l.state = nil
 	if l.index == nil {
-		l.index = lexical.New()
+		l.index = r.cachedIndex(l.ceiling)
 	}
 	var paths []string
 	ok := false

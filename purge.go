@@ -115,6 +115,9 @@ func (r *Room) erase(ctx context.Context, seq int64, saw []byte) (left []Finding
 	if err != nil {
 		return left, err
 	}
+	if err := r.dropCache(); err != nil {
+		return left, err
+	}
 	unread, err := r.forgetSnapshots(p.names)
 	if err != nil {
 		return left, err

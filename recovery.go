@@ -478,14 +478,28 @@ func (r *Room) observeAll(ctx context.Context) error {
 		return err
 	}
 	var b batch
+	there := map[string]rootfs.Entry{}
+	if err := r.disk.Walk(func(name string, e rootfs.Entry) error {
+		there[name] = e
+		return nil
+	}); err != nil {
+		clear(there) // every file is read, and says more
+	}
 	for _, path := range acceptedPaths(w.state) {
 		p, err := relpath.Parse(path)
 		if err != nil {
 			continue
 		}
+		e := there[path]
+		if r.cache.unmoved(path, e, w.state.Accepted[path].Hash) {
+			continue
+		}
 		s, err := r.standing(w.state, p)
 		if err != nil {
 			continue // unreadable: Check reports it
+		}
+		if s.whole {
+			r.look(path, p, e, s, s.memory(path))
 		}
 		b.outside(w.state, path, s)
 	}

@@ -76,6 +76,7 @@ type Room struct {
 	glances  *glances
 	sessions openSessions
 	lexicons lexicons
+	cache    cached // as Open read it
 	dues     dueList
 	shadowed string // the shadow audit's file of the day that was last made ready
 }
@@ -129,7 +130,9 @@ func (r *Room) start() error {
 		return nil
 	}
 	if r.readOnly != "" {
-		return r.sync()
+		err := r.sync()
+		r.readCache()
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openWait)
 	defer cancel()
@@ -152,6 +155,7 @@ func (r *Room) start() error {
 	if err := r.recordWaivers(); err != nil {
 		return err
 	}
+	r.readCache()
 	if err := r.observeAll(ctx); err != nil {
 		return err
 	}
@@ -171,11 +175,13 @@ func (r *Room) start() error {
 // milliseconds; whoever holds the lock longer is stuck.
 const openWait = 30 * time.Second
 
-// Close releases the directory. Sessions and guards of the room fail afterwards.
+// Close releases the directory. Sessions and guards of the room fail afterwards. Of a large
+// room that was searched it keeps the index in .scribe/cache, which may be deleted.
 func (r *Room) Close() error {
 	if err := r.usable(); err != nil {
 		return nil
 	}
+	r.keepCache()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
