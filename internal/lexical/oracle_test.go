@@ -124,6 +124,7 @@ func naive(ds []Doc, x *Index, query string, day int32, limit int) []Hit {
 			}
 		}
 		for u := range have {
+			best = max(best, s.units[u].idf)
 			parts.Coverage += s.units[u].weight
 		}
 		parts.Window, parts.Pairs, parts.Exact = share(best, ofWindow), share(pairs, ofPairs), share(worth, ofExact)

@@ -62,6 +62,17 @@ type probe struct {
 	units  mask // what finding it finds
 }
 
+// rest stands, beside the first 63 units, for whatever else a document has of a query.
+const rest = 1 << 63
+
+// bit is what a document has when it has a posting of the probe.
+func (p *probe) bit() uint64 {
+	if u := p.units.first(); !p.joined && u < 63 {
+		return 1 << u
+	}
+	return rest
+}
+
 // mask is a set of units.
 type mask [maxUnits / 64]uint64
 

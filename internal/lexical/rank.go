@@ -70,17 +70,47 @@ func (s *search) look(day int32) {
 	s.sort()
 }
 
-// closely scores one document anew.
+// closely scores one document anew. Where BM25F met one unit alone, there is nothing to
+// look for.
 func (s *search) closely(r *ranked, day int32) {
 	d := &s.x.slots[r.slot]
-	have, exact := s.places(d)
+	have, exact := mask{s.with[r.slot]}, mask{}
+	s.met = s.met[:0]
+	if w := s.with[r.slot]; w&rest != 0 || w&(w-1) != 0 {
+		have, exact = s.places(d)
+	}
+	best, pairs := s.together()
+	for i, set := range have { // a unit by itself, as an identifier's joined form has it
+		for ; set != 0; set &= set - 1 {
+			best = max(best, s.units[i*64+bits.TrailingZeros64(set)].idf)
+		}
+	}
+	share := func(v, weight int64) int64 { return v * 1000 / max(1, s.sum) * weight }
+	r.parts = Parts{
+		Terms:    share(r.score, 1000),
+		Window:   share(best, ofWindow),
+		Pairs:    share(pairs, ofPairs),
+		Exact:    share(s.worth(&exact, func(u *unit) int64 { return u.idf }), ofExact),
+		Coverage: s.worth(&have, func(u *unit) int64 { return u.weight }),
+	}
+	if day > 0 {
+		r.parts.Recency = recency(day, d.day) * ofRecency / 1000
+	}
+	r.score = r.parts.Terms + r.parts.Window + r.parts.Pairs + r.parts.Exact + r.parts.Recency
+}
+
+// together finds, among the places at hand, the best stretch and the pairs.
+func (s *search) together() (best, pairs int64) {
+	if len(s.met) == 0 {
+		return 0, 0
+	}
 	for i := range s.units {
 		s.placed[i].last, s.placed[i].in = 0, 0
 	}
 	for i := range s.pairs {
 		s.pairs[i].seen = false
 	}
-	var best, here, pairs int64
+	var here int64
 	from := 0
 	for _, m := range s.met {
 		u := &s.placed[m.unit]
@@ -103,18 +133,7 @@ func (s *search) closely(r *ranked, day int32) {
 		}
 		best = max(best, here)
 	}
-	share := func(v, weight int64) int64 { return v * 1000 / max(1, s.sum) * weight }
-	r.parts = Parts{
-		Terms:    share(r.score, 1000),
-		Window:   share(best, ofWindow),
-		Pairs:    share(pairs, ofPairs),
-		Exact:    share(s.worth(&exact, func(u *unit) int64 { return u.idf }), ofExact),
-		Coverage: s.worth(&have, func(u *unit) int64 { return u.weight }),
-	}
-	if day > 0 {
-		r.parts.Recency = recency(day, d.day) * ofRecency / 1000
-	}
-	r.score = r.parts.Terms + r.parts.Window + r.parts.Pairs + r.parts.Exact + r.parts.Recency
+	return best, pairs
 }
 
 // places finds the units of a document: where, in s.met, which, and which of them in

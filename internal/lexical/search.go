@@ -26,7 +26,7 @@ type Hit struct {
 // Parts is what a score is the sum of, each with its weight, in 1e-6.
 type Parts struct {
 	Terms    int64 // BM25F, over the idf of all units
-	Window   int64 // the idf of the units in the best stretch of words
+	Window   int64 // the idf of the units in the best stretch of words, or of the best unit alone
 	Pairs    int64 // that of neighbours in the query which are neighbours here
 	Exact    int64 // that of identifiers which are written as one
 	Recency  int64
@@ -75,6 +75,7 @@ type search struct {
 
 	// The documents.
 	score   []int64  // by slot
+	with    []uint64 // by slot: the first units that it has, and rest
 	touched []uint32 // slots with a score
 	chosen  []candidate
 	best    []ranked
@@ -102,7 +103,7 @@ func (x *Index) borrow() *search {
 		s.scanner.emit = s.hear
 	}
 	if n := len(x.slots); len(s.score) < n {
-		s.score = make([]int64, n+n/4)
+		s.score, s.with = make([]int64, n+n/4), make([]uint64, n+n/4)
 	}
 	if n := x.dict.len(); len(s.mark) < n {
 		s.mark = make([]uint16, n+n/4)
@@ -113,7 +114,7 @@ func (x *Index) borrow() *search {
 
 func (x *Index) giveBack(s *search) {
 	for _, at := range s.touched {
-		s.score[at] = 0
+		s.score[at], s.with[at] = 0, 0
 	}
 	s.touched = s.touched[:0]
 	x.mu.Lock()
@@ -160,9 +161,10 @@ func (s *search) accumulate() {
 		p := &s.probes[i]
 		worth := p.idf * p.weight / asUnit
 		l := &x.lists[p.term]
+		bit := p.bit()
 		at, tf := uint32(0), l.rest
 		if l.rest < many {
-			s.credit(l.last, worth, tf, fixed, slope)
+			s.credit(l.last, bit, worth, tf, fixed, slope)
 			continue
 		}
 		step := uint32(0)
@@ -170,13 +172,13 @@ func (s *search) accumulate() {
 			step, i = uvarint(b, i)
 			tf, i = uvarint(b, i)
 			at += step
-			s.credit(at, worth, tf, fixed, slope)
+			s.credit(at, bit, worth, tf, fixed, slope)
 		}
 	}
 }
 
 // credit adds what one posting is worth.
-func (s *search) credit(at uint32, worth int64, tf uint32, fixed, slope int64) {
+func (s *search) credit(at uint32, bit uint64, worth int64, tf uint32, fixed, slope int64) {
 	words := s.x.length[at]
 	if words == 0 {
 		return // removed
@@ -184,6 +186,7 @@ func (s *search) credit(at uint32, worth int64, tf uint32, fixed, slope int64) {
 	if s.score[at] == 0 {
 		s.touched = append(s.touched, at)
 	}
+	s.with[at] |= bit
 	// At least 1, so that a score of 0 means untouched.
 	s.score[at] += max(1, gain(worth, int64(tf), fixed+int64(words-1)*slope>>slopeBits))
 }
