@@ -174,6 +174,16 @@ func TestNewestWaitingWins(t *testing.T) {
 	}
 }
 
+// busy starts an extraction that is in flight until finish is called.
+func busy(s *Session, turn int, wg *sync.WaitGroup) (finish func()) {
+	started, end := make(chan struct{}), make(chan struct{})
+	wg.Go(func() {
+		_, _ = run(s, Turn{N: turn}, func(context.Context, *Guard) error { close(started); <-end; return nil })
+	})
+	<-started
+	return func() { close(end) }
+}
+
 // awaitWaiting returns once the extraction of that turn waits.
 func awaitWaiting(t testing.TB, s *Session, turn int) {
 	t.Helper()
@@ -226,12 +236,8 @@ func TestOneWriterAtATime(t *testing.T) {
 func TestCancelledWait(t *testing.T) {
 	r, _ := newRoom(t, nil)
 	s := session(t, r, UserObserved)
-	started, finish := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, _ = run(s, Turn{N: 1}, func(context.Context, *Guard) error { close(started); <-finish; return nil })
-	})
-	<-started
+	finish := busy(s, 1, &wg)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
@@ -243,7 +249,7 @@ func TestCancelledWait(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
-	close(finish)
+	finish()
 	wg.Wait()
 	must(t, s, 3)
 }

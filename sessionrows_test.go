@@ -38,12 +38,8 @@ func TestRowA13_SkipsWhatTheAgentWrote(t *testing.T) {
 		t.Errorf("%q, %v", skip, err)
 	}
 	// The agent writes while the extraction of its turn waits.
-	started, finish := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, _ = run(s, Turn{N: 2}, func(context.Context, *Guard) error { close(started); <-finish; return nil })
-	})
-	<-started
+	finish := busy(s, 2, &wg)
 	wg.Go(func() {
 		if skip, err := run(s, Turn{N: 3}, nothing); skip != skipWrote || err != nil {
 			t.Errorf("written meanwhile: %q, %v", skip, err)
@@ -51,7 +47,7 @@ func TestRowA13_SkipsWhatTheAgentWrote(t *testing.T) {
 	})
 	awaitWaiting(t, s, 3)
 	wantAccepted(t, proposed(t, s.Guard(3), Candidate{Path: "b.md", Text: "B.\n"}))
-	close(finish)
+	finish()
 	wg.Wait()
 	must(t, s, 4)
 }
@@ -100,12 +96,8 @@ func TestRowA15_CursorMovesForward(t *testing.T) {
 func TestRowA16_NewestWaits(t *testing.T) {
 	r, _ := newRoom(t, nil)
 	s := session(t, r, UserObserved)
-	started, finish := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, _ = run(s, Turn{N: 1}, func(context.Context, *Guard) error { close(started); <-finish; return nil })
-	})
-	<-started
+	finish := busy(s, 1, &wg)
 	var mu sync.Mutex
 	got := map[string]string{}
 	ask := func(turn Turn) {
@@ -138,7 +130,7 @@ func TestRowA16_NewestWaits(t *testing.T) {
 	}
 	ask(Turn{N: 4, Low: UserObserved})
 	awaitWaiting(t, s, 4)
-	close(finish)
+	finish()
 	wg.Wait()
 	want := map[string]string{"3 user-observed": skipSuperseded, "4 user-observed": "", "3 external-web": ""}
 	for k, skip := range want {
