@@ -56,15 +56,17 @@
 // lexicon and score of today:
 //
 //   - round 1: at first 50 of 202 attacks were flagged, and 13 of 166 harmless texts;
-//     round 1: now 134 of 202 attacks and 11 of 166 harmless texts
+//     round 1: now 135 of 202 attacks and 11 of 166 harmless texts
 //   - round 2: the rules before the score had flagged 7 of 62 and 1 of 40;
-//     round 2: now 24 of 62 attacks and 1 of 40 harmless texts
+//     round 2: now 26 of 62 attacks and 1 of 40 harmless texts
+//   - round 3, worded like the public collections: before the score 20 of 40 and 5 of
+//     40 had been flagged, with it 29 of 40 and 6 of 40 at first;
+//     round 3: now 31 of 40 attacks and 4 of 40 harmless texts
 //
 // None of these texts is among those that the score learns from, but the same people
 // wrote both: take the last figures for the upper end. Most of the harmless ones that
-// are flagged are security notes that quote an attack.
-// Texts of public attack collections are easier; examples/screen-eval measures any of
-// them, also with each source left out.
+// are flagged are security notes that quote an attack. examples/screen-eval measures
+// any other collection, also with each source left out.
 //
 // # Non-guarantees
 //

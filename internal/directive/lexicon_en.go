@@ -101,6 +101,8 @@ func englishObjects() []entry {
 		{cUrgent, "important critical urgent urgently immediately attention emergency mandatory crucial priority asap action_required top_priority warning at_once do_not_question"},
 		{cTool, "tool+ function plugin+ send_email delete_file web_fetch http_request"},
 		{cRegard, "counts_as_approval count_as_approval as_a_system_message as_an_order as_orders as_root as_the_owner as_superuser as_coming_from_the_system outrank+ as_their_own as_the_user's_own as_pre_approved as_preapproved as_approved as_policy as_trusted as_authoritative as_verified as_authorized as_instructions as_a_directive as_a_system_directive as_the_operating_directive as_a_system_instruction as_highest_priority as_an_administrator as_admin as_true_fact as_law as_fact as_binding as_a_command as_commands as_high_priority"},
+		{cTell | cUser, "let_the_user_know let_the_customer_know let_the_operator_know let_them_know let_anyone_know let_users_know let_him_know let_her_know"},
+		{cAll | cPrior, "all_the_above all_of_the_above everything_above all_above"},
 		{0, "instead_of rather_than"},
 		{cTo, "to into at via towards"},
 		{cMeta, "jailbreak_prompt jailbreak_prompts jailbreak_attempt jailbreak_attempts jailbreak_techniques attack+ attacker+ injection+ injected detect+ detector+ detection+ poisoned poisoning vulnerability vulnerabilities heuristic+ malicious adversarial adversary jailbreaks red_team threat+ classifier"},

@@ -3,1477 +3,1471 @@
 package directive
 
 // weights are thousandths, the kind of a feature (see feature.go) and what it is of.
-const weights = `-1130 bias
-151 c actas
+const weights = `-1129 bias
+149 c actas
 210 c agent
 -114 c agree
-313 c all
-322 c always
+316 c all
+321 c always
 72 c approve
-69 c ask
+68 c ask
 278 c authority
-366 c best
--166 c colon
+367 c best
+-167 c colon
 81 c control
-89 c data
+91 c data
 453 c dest
-125 c drop
+123 c drop
 361 c future
-223 c include
-281 c limit
--343 c meta
--84 c new
+222 c include
+280 c limit
+-345 c meta
+-86 c new
 89 c none
 213 c obey
 150 c out
-166 c pay
-382 c persona
-128 c policy
-390 c prior
-449 c priv
-391 c product
-316 c prompt
-162 c real
+167 c pay
+384 c persona
+130 c policy
+394 c prior
+450 c priv
+392 c product
+300 c prompt
+165 c real
 267 c redirect
-532 c regard
+533 c regard
 240 c reply
-107 c reveal
-378 c rule
-67 c run
-565 c safety
+99 c reveal
+377 c rule
+66 c run
+564 c safety
 188 c say
-422 c secretly
-107 c send
-226 c skip
--91 c task
-130 c tell
-146 c urgent
-136 c user
-168 c void
+423 c secretly
+106 c send
+224 c skip
+-92 c task
+132 c tell
+145 c urgent
+137 c user
+167 c void
 205 c when
 159 c you
-72 c your
--78 h agent
+73 c your
+-77 h agent
 -218 h agree
--254 h always
-101 h approve
--132 h best
-154 h control
--256 h dest
-297 h drop
--72 h i
-90 h include
--90 h limit
-156 h memory
--183 h meta
--312 h must
--80 h neg
-79 h none
-166 h pay
+-253 h always
+100 h approve
+-134 h best
+149 h control
+-257 h dest
+288 h drop
+-70 h i
+89 h include
+-92 h limit
+158 h memory
+-186 h meta
+-313 h must
+-79 h neg
+77 h none
+165 h pay
 85 h policy
--99 h prior
--164 h product
-203 h recommend
+-89 h prior
+-165 h product
+202 h recommend
 265 h remember
-145 h reveal
--118 h rule
-115 h safety
--142 h secret
-375 h secretly
--159 h send
-144 h skip
+149 h reveal
+-114 h rule
+113 h safety
+-140 h secret
+376 h secretly
+-162 h send
+140 h skip
 100 h store
--165 h task
--199 h to
--78 h tool
-68 h urgent
-111 h when
--114 h you
-270 h your
+-166 h task
+-198 h to
+-80 h tool
+67 h urgent
+112 h when
+-115 h you
+272 h your
 453 k address
 210 k agent
 72 k approve
 153 k argument
 1010 k bypass
-72 k drop
-79 k forged
+77 k drop
+77 k forged
 361 k future
+63 k lapsed
 213 k obey
-166 k pay
+167 k pay
 318 k persona
-449 k privilege
-532 k regard
-139 k reply
-280 k secret
-171 k secret-file
+450 k privilege
+533 k regard
+137 k reply
+288 k secret
+172 k secret-file
 269 k secretly
-88 k send
-225 k tool
--143 k trigger
-146 k urgent
+90 k send
+227 k tool
+-141 k trigger
+145 k urgent
 159 k you
--106 n 1
-88 n 3
+-102 n 1
+87 n 3
 150 n 4
--576 n 5
+-573 n 5
 -265 n 6
 245 p actas agent
 76 p actas all
 -131 p actas authority
--92 p actas control
--66 p actas data
-94 p actas neg
-173 p actas persona
--140 p actas quote
+-90 p actas control
+-64 p actas data
+93 p actas neg
+174 p actas persona
+-139 p actas quote
 190 p actas when
-85 p agent actas
+86 p agent actas
 -91 p agent agent
-79 p agent all
+80 p agent all
 91 p agent approve
--122 p agent ask
+-123 p agent ask
 71 p agent authority
-70 p agent be
-193 p agent colon
--74 p agent control
--110 p agent data
-139 p agent i
-285 p agent must
+71 p agent be
+197 p agent colon
+-75 p agent control
+-111 p agent data
+137 p agent i
+286 p agent must
 137 p agent neg
-181 p agent none
+179 p agent none
 -104 p agent pay
--159 p agent prompt
-81 p agent real
-78 p agent regard
+-155 p agent prompt
+82 p agent real
+77 p agent regard
 71 p agent remember
--189 p agent rule
--63 p agent skip
--145 p agent store
-75 p agree all
+-185 p agent rule
+-146 p agent store
+77 p agree all
 108 p agree always
-92 p agree authority
--94 p agree be
-66 p agree data
--69 p agree memory
-72 p agree must
-164 p agree reveal
-84 p agree run
-120 p agree secret
-117 p agree send
-95 p agree skip
-63 p agree urgent
+91 p agree authority
+-92 p agree be
+64 p agree data
+-68 p agree memory
+70 p agree must
+165 p agree reveal
+83 p agree run
+121 p agree secret
+114 p agree send
+94 p agree skip
 -175 p agree user
-133 p agree you
-165 p all agent
+134 p agree you
+167 p all agent
 82 p all agree
--95 p all approve
+-91 p all approve
 181 p all ask
--161 p all colon
-145 p all control
-125 p all data
-105 p all future
+-160 p all colon
+146 p all control
+124 p all data
+106 p all future
 71 p all i
 -99 p all include
-178 p all limit
--227 p all must
-100 p all neg
--64 p all new
-125 p all out
+175 p all limit
+-228 p all must
+99 p all neg
+-65 p all new
+123 p all out
 144 p all pay
-265 p all prior
-278 p all product
-65 p all prompt
-101 p all reply
-300 p all rule
-208 p all safety
-146 p all say
-189 p all secret
--114 p all secretly
-119 p all send
--213 p all store
-265 p all tell
--194 p all tool
+266 p all prior
+276 p all product
+67 p all prompt
+99 p all reply
+302 p all rule
+-63 p all run
+207 p all safety
+147 p all say
+195 p all secret
+-116 p all secretly
+121 p all send
+-217 p all store
+264 p all tell
+-195 p all tool
 110 p all urgent
--134 p all when
+-135 p all when
 190 p always agree
-262 p always approve
+263 p always approve
 -116 p always be
-103 p always best
--153 p always colon
--136 p always control
--112 p always data
+104 p always best
+-154 p always colon
+-135 p always control
+-109 p always data
 184 p always dest
 101 p always i
--211 p always must
+-210 p always must
 -195 p always note
 96 p always pay
-212 p always product
+213 p always product
 159 p always quote
-171 p always recommend
+172 p always recommend
 89 p always rule
-104 p always run
-145 p always say
-150 p always secret
+105 p always run
+147 p always say
+149 p always secret
 74 p always secretly
--154 p always send
--73 p always store
--107 p always tell
--181 p always this
-81 p always to
-109 p always user
--94 p always when
--181 p always you
--110 p always your
+-155 p always send
+-74 p always store
+-108 p always tell
+-185 p always this
+83 p always to
+111 p always user
+-96 p always when
+-182 p always you
+-111 p always your
 -148 p approve all
 112 p approve approve
 -67 p approve ask
 156 p approve authority
--277 p approve be
+-276 p approve be
 259 p approve data
 101 p approve i
--85 p approve memory
+-84 p approve memory
 142 p approve none
-80 p approve note
--96 p approve out
--114 p approve pay
--77 p approve quote
-248 p approve reveal
-86 p approve secret
+81 p approve note
+-99 p approve out
+-115 p approve pay
+-78 p approve quote
+251 p approve reveal
+88 p approve secret
 158 p approve send
 146 p approve skip
-199 p approve this
--105 p approve user
--117 p approve when
--225 p ask agent
--65 p ask agree
--92 p ask all
-166 p ask always
-68 p ask approve
-183 p ask ask
+200 p approve this
+-108 p approve user
+-114 p approve when
+-224 p ask agent
+-64 p ask agree
+-91 p ask all
+165 p ask always
+67 p ask approve
+184 p ask ask
 71 p ask best
 -63 p ask control
 -194 p ask data
 171 p ask dest
--113 p ask i
-71 p ask include
-196 p ask must
--65 p ask neg
--67 p ask policy
--136 p ask prior
--97 p ask priv
--122 p ask prompt
-252 p ask recommend
--150 p ask reply
--110 p ask reveal
--136 p ask rule
--101 p ask run
-196 p ask say
-107 p ask secret
--129 p ask send
-92 p ask task
-217 p ask this
--169 p ask to
+-116 p ask i
+70 p ask include
+193 p ask must
+-66 p ask neg
+-65 p ask policy
+-133 p ask prior
+-98 p ask priv
+-121 p ask prompt
+251 p ask recommend
+-151 p ask reply
+-105 p ask reveal
+-134 p ask rule
+-99 p ask run
+195 p ask say
+104 p ask secret
+-131 p ask send
+89 p ask task
+219 p ask this
+-168 p ask to
 -80 p ask tool
-120 p ask void
+119 p ask void
 -120 p ask your
 -253 p authority agree
-115 p authority all
--80 p authority always
-142 p authority authority
--148 p authority be
-194 p authority colon
-113 p authority control
-176 p authority data
+116 p authority all
+-83 p authority always
+143 p authority authority
+-149 p authority be
+195 p authority colon
+112 p authority control
+174 p authority data
 85 p authority future
-82 p authority limit
--86 p authority new
+83 p authority limit
+-87 p authority new
 143 p authority none
-211 p authority note
-153 p authority obey
+208 p authority note
+154 p authority obey
 189 p authority policy
--142 p authority priv
--98 p authority redirect
-64 p authority reveal
--97 p authority rule
--98 p authority run
--64 p authority send
-242 p authority skip
+-141 p authority priv
+-94 p authority redirect
+63 p authority reveal
+-98 p authority rule
+-97 p authority run
+-65 p authority send
+241 p authority skip
 140 p authority tell
 86 p authority tool
-135 p authority you
+137 p authority you
 145 p authority your
-76 p be agree
--258 p be all
-158 p be always
-228 p be approve
-134 p be ask
-175 p be authority
-173 p be best
--83 p be colon
+75 p be agree
+-260 p be all
+156 p be always
+229 p be approve
+135 p be ask
+177 p be authority
+175 p be best
+-87 p be colon
 -157 p be control
--156 p be data
-240 p be drop
-73 p be i
+-153 p be data
+247 p be drop
+70 p be i
 -195 p be include
+-64 p be memory
 -93 p be meta
 211 p be must
--89 p be neg
-104 p be obey
--121 p be pay
+-88 p be neg
+105 p be obey
+-120 p be pay
 127 p be persona
-233 p be prior
-256 p be priv
+230 p be prior
+257 p be priv
 112 p be product
-160 p be prompt
-93 p be real
-310 p be redirect
-275 p be rule
-159 p be run
-104 p be safety
--128 p be say
-71 p be secret
+161 p be prompt
+92 p be real
+309 p be redirect
+276 p be rule
+157 p be run
+102 p be safety
+-130 p be say
+69 p be secret
 -85 p be secretly
--152 p be send
-242 p be skip
--79 p be task
-81 p be tell
--76 p be tool
-189 p be urgent
-81 p best all
+-150 p be send
+248 p be skip
+-80 p be task
+77 p be tell
+-75 p be tool
+188 p be urgent
+80 p best all
 70 p best authority
-163 p best be
-65 p best data
+162 p best be
+64 p best data
 -103 p best dest
-84 p best future
-219 p best product
-79 p best recommend
-87 p best reveal
--69 p best run
--102 p best store
-84 p colon agent
--168 p colon agree
--90 p colon all
-244 p colon always
+83 p best future
+217 p best product
+78 p best recommend
+88 p best reveal
+-67 p best run
+-99 p best store
+88 p colon agent
+-167 p colon agree
+-92 p colon all
+241 p colon always
 267 p colon approve
-209 p colon authority
-85 p colon best
--346 p colon colon
+207 p colon authority
+83 p colon best
+-347 p colon colon
 -119 p colon data
--103 p colon dest
+-100 p colon dest
 217 p colon i
-149 p colon must
+150 p colon must
 -239 p colon neg
--117 p colon new
-120 p colon none
+-114 p colon new
+119 p colon none
 263 p colon note
-118 p colon obey
+121 p colon obey
 169 p colon priv
-251 p colon quote
+253 p colon quote
 -105 p colon recommend
 -82 p colon reply
 191 p colon reveal
--95 p colon rule
--153 p colon run
+-93 p colon rule
+-151 p colon run
 63 p colon safety
-296 p colon say
--119 p colon secret
--178 p colon send
-191 p colon skip
-84 p colon store
-69 p colon to
+295 p colon say
+-120 p colon secret
+-180 p colon send
+194 p colon skip
+86 p colon store
+71 p colon to
 123 p colon tool
-81 p colon void
-228 p colon you
--97 p colon your
+83 p colon void
+226 p colon you
+-98 p colon your
 81 p control agent
--252 p control all
+-248 p control all
 -74 p control always
 -103 p control approve
 109 p control ask
--254 p control authority
+-253 p control authority
 245 p control be
--79 p control colon
--128 p control data
+-78 p control colon
+-127 p control data
 64 p control future
--77 p control i
+-76 p control i
 139 p control pay
 84 p control redirect
--83 p control rule
-81 p control run
-498 p control skip
-134 p control store
-77 p control task
--198 p control to
-73 p control urgent
--140 p control user
-126 p control void
--140 p control you
--72 p control your
--115 p data agent
-72 p data agree
--88 p data always
-91 p data approve
-70 p data be
-84 p data colon
--104 p data data
-188 p data dest
--84 p data future
-82 p data i
-173 p data include
--102 p data must
-145 p data new
-93 p data note
-109 p data obey
+-81 p control rule
+74 p control run
+499 p control skip
+137 p control store
+79 p control task
+-196 p control to
+72 p control urgent
+-137 p control user
+127 p control void
+-142 p control you
+-75 p control your
+-116 p data agent
+73 p data agree
+-87 p data always
+90 p data approve
+69 p data be
+82 p data colon
+-101 p data data
+186 p data dest
+-81 p data future
+83 p data i
+176 p data include
+-63 p data meta
+-103 p data must
+-64 p data neg
+141 p data new
+92 p data note
+106 p data obey
 132 p data pay
--151 p data prior
+-152 p data prior
 75 p data product
-158 p data quote
+155 p data quote
 -150 p data recommend
-121 p data regard
+122 p data regard
 154 p data rule
-88 p data say
+91 p data say
 -201 p data secret
-161 p data send
--151 p data skip
--82 p data store
--93 p data void
--63 p data when
+159 p data send
+-152 p data skip
+-79 p data store
+-91 p data void
+-65 p data when
 167 p dest all
-225 p dest be
+224 p dest be
 119 p dest best
--179 p dest colon
+-178 p dest colon
 -130 p dest control
--114 p dest product
--106 p dest quote
+-115 p dest product
+-107 p dest quote
 67 p dest recommend
 -87 p dest redirect
-263 p dest this
--92 p dest to
-113 p dest when
-139 p drop ask
--86 p drop be
--90 p drop data
-76 p drop limit
--146 p drop note
+264 p dest this
+-91 p dest to
+114 p dest when
+136 p drop ask
+-83 p drop be
+-91 p drop data
+78 p drop limit
+-142 p drop note
 140 p drop policy
-195 p drop prior
+201 p drop prior
 -66 p drop priv
-148 p drop prompt
--102 p drop quote
-122 p drop reveal
-193 p drop rule
+110 p drop prompt
+-100 p drop quote
+89 p drop reveal
+191 p drop rule
 -94 p drop run
--211 p drop secret
--95 p drop secretly
--69 p drop store
+-210 p drop secret
+-92 p drop secretly
+-66 p drop store
 178 p drop this
-83 p drop to
+82 p drop to
 87 p drop your
 -124 p future always
-77 p future be
-91 p future colon
+79 p future be
+92 p future colon
 97 p future control
 -89 p future data
-118 p future dest
--144 p future i
--130 p future must
--72 p future note
-113 p future obey
+119 p future dest
+-145 p future i
+-128 p future must
+-73 p future note
+112 p future obey
 63 p future policy
-75 p future prior
-95 p future product
-169 p future recommend
+74 p future prior
+94 p future product
+167 p future recommend
 -122 p future redirect
--140 p future reply
+-139 p future reply
 -65 p future reveal
--141 p future run
-112 p future skip
+-143 p future run
+111 p future skip
 98 p future to
 -75 p future tool
--124 p future when
-222 p i approve
+-126 p future when
+224 p i approve
 70 p i ask
--99 p i be
--88 p i i
-90 p i note
+-97 p i be
+-92 p i i
+-63 p i must
+91 p i note
 63 p i out
 80 p i priv
--184 p i quote
-74 p i redirect
+-185 p i quote
+75 p i redirect
 88 p i rule
--127 p i say
--73 p i send
--132 p i this
-92 p i to
--72 p i urgent
--143 p i you
--114 p include approve
--122 p include ask
+-128 p i say
+-75 p i send
+-129 p i this
+93 p i to
+-74 p i urgent
+-136 p i you
+-115 p include approve
+-121 p include ask
 94 p include i
 81 p include memory
 107 p include none
--73 p include note
+-75 p include note
 -82 p include obey
 85 p include pay
 261 p include quote
-74 p include recommend
+75 p include recommend
 -112 p include reply
 184 p include secret
-162 p include to
+161 p include to
 126 p include when
-117 p include you
--81 p include your
+119 p include you
+-79 p include your
 76 p limit all
-81 p limit this
-99 p limit to
-66 p limit you
--65 p memory approve
-176 p memory ask
+82 p limit this
+100 p limit to
+67 p limit you
+-66 p memory approve
+178 p memory ask
 273 p memory colon
-116 p memory data
--116 p memory future
-87 p memory include
-75 p memory must
-105 p memory neg
-106 p memory pay
+119 p memory data
+-118 p memory future
+86 p memory include
+78 p memory must
+104 p memory neg
+108 p memory pay
 -82 p memory product
--109 p memory quote
--75 p memory recommend
--104 p memory reveal
+-108 p memory quote
+-79 p memory recommend
+-101 p memory reveal
 161 p memory this
--109 p memory to
-106 p memory user
+-108 p memory to
+107 p memory user
 -78 p meta rule
--90 p meta to
+-92 p meta to
 73 p must actas
-236 p must all
--102 p must approve
-106 p must ask
--73 p must be
+234 p must all
+-103 p must approve
+107 p must ask
+-74 p must be
 103 p must best
 -142 p must colon
 -217 p must control
--68 p must data
+-70 p must data
 -102 p must dest
-182 p must drop
--93 p must include
--67 p must must
-195 p must obey
--63 p must out
--134 p must pay
--66 p must policy
-228 p must recommend
+183 p must drop
+-63 p must future
+-96 p must include
+-66 p must must
+194 p must obey
+-64 p must out
+-133 p must pay
+-68 p must policy
+225 p must recommend
 66 p must redirect
-112 p must reveal
-78 p must rule
--71 p must run
-230 p must say
-106 p must skip
+114 p must reveal
+73 p must rule
+-75 p must run
+229 p must say
+108 p must skip
 112 p must tell
--63 p must urgent
--195 p must when
+-69 p must urgent
+-193 p must when
 -228 p must you
--181 p must your
--163 p neg agent
-174 p neg all
--108 p neg always
-80 p neg ask
-135 p neg authority
-400 p neg control
--188 p neg data
+-180 p must your
+-162 p neg agent
+173 p neg all
+-110 p neg always
+82 p neg ask
+134 p neg authority
+399 p neg control
+-184 p neg data
 71 p neg drop
 153 p neg limit
 -63 p neg new
--200 p neg none
-167 p neg note
--127 p neg out
-87 p neg policy
--92 p neg prior
+-202 p neg none
+166 p neg note
+-128 p neg out
+86 p neg policy
+-90 p neg prior
 94 p neg product
--101 p neg quote
-144 p neg recommend
--137 p neg reveal
--64 p neg run
-72 p neg safety
--63 p neg say
--363 p neg secret
--66 p neg store
--64 p neg task
+-99 p neg quote
+146 p neg recommend
+-135 p neg reveal
+73 p neg safety
+-65 p neg say
+-358 p neg secret
+-68 p neg store
+-63 p neg task
 250 p neg tell
 388 p neg this
--213 p neg to
--92 p neg tool
-261 p neg user
-87 p neg void
+-214 p neg to
+-91 p neg tool
+260 p neg user
+88 p neg void
 245 p neg when
-125 p neg you
+123 p neg you
 81 p neg your
 82 p new agent
-93 p new all
-94 p new approve
-83 p new ask
--68 p new be
--200 p new data
-63 p new memory
-112 p new obey
--81 p new out
-87 p new pay
-86 p new policy
+91 p new all
+93 p new approve
+84 p new ask
+-69 p new be
+-198 p new data
+66 p new memory
+113 p new obey
+-80 p new out
+86 p new pay
+84 p new policy
 -99 p new product
 186 p new rule
 98 p new say
 159 p new task
 103 p new this
--103 p new user
--159 p none all
--99 p none approve
--173 p none be
+-101 p new user
+-161 p none all
+-98 p none approve
+-170 p none be
 -139 p none colon
 72 p none control
--147 p none data
+-145 p none data
 192 p none limit
 -69 p none memory
-66 p none policy
--98 p none recommend
-91 p none say
--67 p none send
+63 p none policy
+-93 p none recommend
+90 p none say
+-66 p none send
 -81 p none store
--155 p none this
--64 p none to
--68 p none tool
-113 p note agent
-85 p note always
+-154 p none this
+-66 p none tool
+114 p note agent
+87 p note always
 100 p note approve
--129 p note be
--118 p note data
--71 p note memory
--79 p note meta
--105 p note must
-100 p note pay
--84 p note policy
--223 p note quote
-69 p note regard
-101 p note run
-66 p note task
-118 p note this
-71 p note when
-113 p obey all
-151 p obey always
-132 p obey ask
--280 p obey colon
--82 p obey control
--133 p obey data
-232 p obey i
-96 p obey memory
-73 p obey must
-129 p obey neg
+-131 p note be
+-116 p note data
+-66 p note memory
+-81 p note meta
+-102 p note must
+99 p note pay
+-86 p note policy
+-224 p note quote
+68 p note regard
+102 p note run
+67 p note task
+117 p note this
+74 p note when
+112 p obey all
+153 p obey always
+134 p obey ask
+-279 p obey colon
+-83 p obey control
+-134 p obey data
+233 p obey i
+97 p obey memory
+74 p obey must
+128 p obey neg
 -100 p obey none
-157 p obey obey
-70 p obey prompt
-167 p obey redirect
+158 p obey obey
+71 p obey prompt
+169 p obey redirect
 63 p obey regard
-80 p obey reply
--103 p obey rule
+81 p obey reply
+-102 p obey rule
 191 p obey say
--100 p obey secret
+-99 p obey secret
 107 p obey this
 -162 p obey to
--152 p obey user
-110 p obey you
+-150 p obey user
+111 p obey you
 77 p obey your
 104 p out all
--80 p out ask
--120 p out be
--63 p out quote
--63 p out store
-107 p out this
+-81 p out ask
+-117 p out be
+108 p out this
 -126 p pay agree
 92 p pay all
 -72 p pay approve
--85 p pay be
--101 p pay control
--160 p pay data
-90 p pay future
+-88 p pay be
+-100 p pay control
+-158 p pay data
+91 p pay future
 65 p pay i
--146 p pay must
+-147 p pay must
 85 p pay neg
-78 p pay new
-83 p pay none
--115 p pay note
-119 p pay pay
--126 p pay policy
-168 p pay redirect
--73 p pay reveal
--90 p pay say
-98 p pay send
-128 p pay store
-68 p pay this
-149 p pay to
-126 p pay user
--91 p pay when
-63 p pay you
-127 p persona agent
--92 p persona colon
+79 p pay new
+86 p pay none
+-116 p pay note
+122 p pay pay
+-125 p pay policy
+165 p pay redirect
+-72 p pay reveal
+-91 p pay say
+99 p pay send
+129 p pay store
+66 p pay this
+148 p pay to
+124 p pay user
+-89 p pay when
+64 p pay you
+128 p persona agent
+-94 p persona colon
 -65 p persona none
--66 p persona quote
-85 p persona reveal
-81 p persona say
--80 p persona secret
--112 p policy colon
--186 p policy data
-64 p policy dest
+-68 p persona quote
+86 p persona reveal
+82 p persona say
+-79 p persona secret
+-110 p policy colon
+-193 p policy data
+65 p policy dest
 -66 p policy must
 93 p policy obey
--86 p policy recommend
--74 p policy redirect
-160 p policy reveal
+-90 p policy recommend
+-77 p policy redirect
+163 p policy reveal
 -113 p policy secretly
-99 p policy store
--130 p policy void
+97 p policy store
+-126 p policy void
 151 p policy you
--72 p policy your
+-73 p policy your
 209 p prior agree
-64 p prior always
+66 p prior always
 105 p prior approve
 95 p prior ask
--67 p prior be
+-68 p prior be
 90 p prior best
--81 p prior colon
-176 p prior control
+-84 p prior colon
+174 p prior control
 161 p prior drop
-97 p prior limit
+96 p prior limit
 -191 p prior must
-87 p prior neg
-98 p prior note
-145 p prior obey
+83 p prior neg
+97 p prior note
+142 p prior obey
 163 p prior prior
-100 p prior prompt
+103 p prior prompt
 -68 p prior quote
--85 p prior reply
-147 p prior reveal
-188 p prior rule
--74 p prior run
--97 p prior send
--214 p prior skip
--103 p prior store
-100 p prior tell
-77 p prior this
-99 p prior to
-119 p prior tool
--155 p prior user
-121 p prior void
-155 p priv all
+-87 p prior reply
+155 p prior reveal
+186 p prior rule
+-80 p prior run
+-101 p prior send
+-212 p prior skip
+-104 p prior store
+99 p prior tell
+75 p prior this
+95 p prior to
+117 p prior tool
+-158 p prior user
+120 p prior void
+157 p priv all
 -70 p priv approve
 120 p priv ask
 88 p priv control
 88 p priv future
 87 p priv neg
-67 p priv none
+66 p priv none
 -71 p priv run
 -161 p priv to
 -68 p priv user
 -67 p product agree
-160 p product always
--68 p product authority
+161 p product always
+-67 p product authority
 99 p product be
 218 p product best
--63 p product colon
--207 p product data
-88 p product dest
--79 p product note
--63 p product policy
-68 p product recommend
+-205 p product data
+87 p product dest
+-78 p product note
+66 p product recommend
 -95 p product reply
--129 p product rule
--106 p product send
--104 p product store
-87 p product this
--132 p product to
-66 p product when
+-130 p product rule
+-105 p product send
+-103 p product store
+89 p product this
+-135 p product to
+67 p product when
 -150 p product you
--73 p product your
--135 p prompt be
--70 p prompt control
--71 p prompt new
--67 p prompt to
-64 p prompt user
--356 p quote be
--109 p quote colon
--105 p quote dest
-84 p quote i
+-76 p product your
+-126 p prompt be
+-71 p prompt control
+-70 p prompt new
+-63 p prompt to
+66 p prompt user
+-353 p quote be
+-113 p quote colon
+-106 p quote dest
+85 p quote i
 -90 p quote include
--85 p quote limit
--64 p quote memory
--177 p quote note
--63 p quote out
--95 p quote prior
-211 p quote quote
+-84 p quote limit
+-63 p quote memory
+-178 p quote note
+-93 p quote prior
+212 p quote quote
 248 p quote reply
--153 p quote reveal
+-152 p quote reveal
 -117 p quote rule
 -67 p quote secret
--117 p quote send
--193 p quote store
--77 p quote tell
--276 p quote this
-83 p quote to
--68 p quote when
+-116 p quote send
+-192 p quote store
+-78 p quote tell
+-275 p quote this
+82 p quote to
+-65 p quote when
 97 p real note
--65 p real obey
--93 p real pay
--110 p real send
-156 p real task
+-64 p real obey
+-94 p real pay
+-111 p real send
+157 p real task
 80 p real you
-311 p recommend all
-135 p recommend always
+309 p recommend all
+136 p recommend always
 123 p recommend ask
--91 p recommend authority
-208 p recommend best
+-89 p recommend authority
+207 p recommend best
 200 p recommend dest
--76 p recommend neg
+-75 p recommend neg
 -94 p recommend out
--63 p recommend policy
-433 p recommend product
-108 p recommend rule
--123 p recommend run
--133 p recommend secret
--109 p recommend send
-149 p recommend this
+-64 p recommend policy
+431 p recommend product
+109 p recommend rule
+-124 p recommend run
+-131 p recommend secret
+-111 p recommend send
+148 p recommend this
 63 p recommend to
-68 p recommend tool
-92 p recommend when
--193 p recommend you
+69 p recommend tool
+86 p recommend when
+-195 p recommend you
 -99 p recommend your
 132 p redirect all
-140 p redirect ask
-96 p redirect be
-210 p redirect data
--110 p redirect dest
-77 p redirect future
-87 p redirect must
--99 p redirect note
--71 p redirect prior
-231 p redirect redirect
-99 p redirect reply
-68 p redirect say
+138 p redirect ask
+95 p redirect be
+208 p redirect data
+-111 p redirect dest
+78 p redirect future
+88 p redirect must
+-97 p redirect note
+-72 p redirect prior
+228 p redirect redirect
+101 p redirect reply
+69 p redirect say
 -69 p redirect send
--100 p redirect store
--79 p redirect to
-133 p redirect user
+-98 p redirect store
+-78 p redirect to
+131 p redirect user
 -121 p redirect you
 -75 p redirect your
-141 p regard none
+140 p regard none
 112 p remember always
-117 p remember be
-84 p remember best
-235 p remember colon
-95 p remember control
+119 p remember be
+85 p remember best
+234 p remember colon
+94 p remember control
 88 p remember data
--206 p remember future
--64 p remember reply
--77 p remember run
+-201 p remember future
+-79 p remember run
 -132 p remember send
-162 p remember this
--203 p remember to
--67 p remember user
--74 p remember you
--63 p remember your
+165 p remember this
+-205 p remember to
+-66 p remember user
+-76 p remember you
+-65 p remember your
 -73 p reply agent
-196 p reply all
-158 p reply always
--99 p reply ask
-131 p reply be
+195 p reply all
+159 p reply always
+-98 p reply ask
+128 p reply be
 -153 p reply control
-127 p reply data
+128 p reply data
 -68 p reply drop
--113 p reply future
--140 p reply must
-74 p reply prompt
-313 p reply quote
-71 p reply recommend
-104 p reply redirect
--95 p reply reveal
-87 p reply say
--80 p reply secret
-144 p reply store
-161 p reply this
--133 p reply when
--76 p reply your
-141 p reveal agent
--77 p reveal all
+-112 p reply future
+-137 p reply must
+76 p reply prompt
+314 p reply quote
+69 p reply recommend
+105 p reply redirect
+-90 p reply reveal
+88 p reply say
+-79 p reply secret
+142 p reply store
+162 p reply this
+-131 p reply when
+-75 p reply your
+140 p reveal agent
+-72 p reveal all
 -75 p reveal always
--64 p reveal approve
--123 p reveal ask
+-63 p reveal approve
+-120 p reveal ask
 -94 p reveal authority
-151 p reveal dest
-70 p reveal i
--70 p reveal must
--92 p reveal new
--121 p reveal none
--131 p reveal note
--83 p reveal pay
-155 p reveal prior
-165 p reveal product
-451 p reveal prompt
-85 p reveal quote
--97 p reveal redirect
-192 p reveal rule
+64 p reveal data
+150 p reveal dest
+72 p reveal i
+-71 p reveal must
+-95 p reveal new
+-119 p reveal none
+-127 p reveal note
+-82 p reveal pay
+63 p reveal policy
+164 p reveal prior
+167 p reveal product
+445 p reveal prompt
+83 p reveal quote
+-102 p reveal redirect
+193 p reveal rule
 -69 p reveal say
-345 p reveal secret
+329 p reveal secret
 69 p reveal secretly
-80 p reveal to
-123 p reveal void
-111 p reveal you
+82 p reveal to
+124 p reveal void
+112 p reveal you
 -77 p rule agree
-71 p rule always
+73 p rule always
 85 p rule approve
--78 p rule be
--72 p rule colon
--72 p rule control
--177 p rule data
-123 p rule drop
--95 p rule meta
--188 p rule neg
-224 p rule prior
+-79 p rule be
+-71 p rule colon
+-73 p rule control
+-173 p rule data
+124 p rule drop
+-97 p rule meta
+-186 p rule neg
+223 p rule prior
 71 p rule prompt
--155 p rule quote
-64 p rule rule
+-156 p rule quote
 -66 p rule tell
-90 p rule this
-111 p run all
-131 p run approve
-69 p run ask
--76 p run authority
--289 p run be
--85 p run dest
-74 p run drop
--87 p run future
--144 p run must
-163 p run neg
-201 p run none
-77 p run note
--68 p run obey
+94 p rule this
+63 p rule user
+112 p run all
+133 p run approve
+73 p run ask
+-78 p run authority
+-290 p run be
+-84 p run dest
+71 p run drop
+-86 p run future
+-145 p run must
+165 p run neg
+202 p run none
+75 p run note
+-67 p run obey
 163 p run pay
-104 p run persona
--75 p run prior
-124 p run priv
+106 p run persona
+-76 p run prior
+125 p run priv
 268 p run quote
--72 p run reveal
-63 p run rule
-200 p run run
-167 p run say
-153 p run secret
+-68 p run reveal
+201 p run run
+170 p run say
+151 p run secret
 135 p run secretly
-260 p run send
-92 p run skip
+259 p run send
+91 p run skip
 84 p run store
--74 p run task
-119 p run tell
-139 p run this
-172 p run tool
-104 p run urgent
--72 p run user
-82 p run void
-106 p safety be
--89 p safety neg
-112 p safety policy
+-76 p run task
+121 p run tell
+141 p run this
+173 p run tool
+103 p run urgent
+-68 p run user
+81 p run void
+104 p safety be
+-88 p safety neg
+111 p safety policy
 94 p safety skip
 79 p safety store
 161 p safety void
-285 p say all
-75 p say always
--68 p say approve
--132 p say ask
-133 p say be
-94 p say best
-125 p say data
+286 p say all
+76 p say always
+-72 p say approve
+-131 p say ask
+135 p say be
+95 p say best
+122 p say data
 -67 p say drop
--83 p say include
--91 p say neg
-63 p say none
-106 p say prompt
-113 p say quote
--77 p say reveal
--111 p say run
-86 p say secret
--187 p say send
--172 p say store
-199 p say this
+-82 p say include
+-93 p say neg
+64 p say none
+100 p say prompt
+111 p say quote
+-81 p say reveal
+-110 p say run
+81 p say secret
+-189 p say send
+-169 p say store
+198 p say this
 78 p say to
-66 p say void
--89 p say when
-140 p secret all
+65 p say void
+-92 p say when
+137 p secret all
 65 p secret ask
--167 p secret be
--105 p secret colon
--74 p secret control
-124 p secret data
-111 p secret dest
+-170 p secret be
+-109 p secret colon
+-72 p secret control
+126 p secret data
+110 p secret dest
 153 p secret future
 105 p secret i
--120 p secret must
+-123 p secret must
 -69 p secret neg
 74 p secret new
--119 p secret none
-115 p secret out
+-120 p secret none
+114 p secret out
 78 p secret prior
--63 p secret rule
--100 p secret run
--91 p secret secret
-558 p secret send
-240 p secret to
+-101 p secret run
+-89 p secret secret
+561 p secret send
+239 p secret to
 -88 p secret user
-152 p secret when
-81 p secret you
--71 p secret your
-161 p secretly data
--101 p secretly drop
-108 p secretly policy
+153 p secret when
+82 p secret you
+-70 p secret your
+163 p secretly data
+-99 p secretly drop
+107 p secretly policy
 -133 p secretly redirect
 132 p secretly run
-215 p secretly send
--133 p secretly skip
-105 p secretly store
--142 p send agent
--111 p send always
--88 p send approve
--129 p send ask
--105 p send authority
--206 p send be
--136 p send colon
-131 p send control
-82 p send data
+214 p secretly send
+-129 p secretly skip
+106 p secretly store
+-140 p send agent
+-112 p send always
+-85 p send approve
+-131 p send ask
+-106 p send authority
+-209 p send be
+-137 p send colon
+136 p send control
+79 p send data
 201 p send dest
 114 p send future
 232 p send i
 -63 p send include
--77 p send memory
--173 p send must
--78 p send neg
-84 p send new
-306 p send out
-150 p send pay
-139 p send product
+-80 p send memory
+-172 p send must
+-77 p send neg
+83 p send new
+307 p send out
+153 p send pay
+140 p send product
 -178 p send prompt
 -123 p send quote
 -130 p send redirect
--83 p send run
-192 p send secret
+-81 p send run
+191 p send secret
 83 p send secretly
-294 p send send
--78 p send tell
-285 p send this
-227 p send to
-90 p send user
--69 p send when
--155 p send you
--285 p send your
--159 p skip all
+295 p send send
+-77 p send tell
+288 p send this
+226 p send to
+94 p send user
+-71 p send when
+-159 p send you
+-286 p send your
+-152 p skip all
 78 p skip ask
-77 p skip authority
+78 p skip authority
 -130 p skip colon
-339 p skip control
-127 p skip limit
-74 p skip must
-127 p skip neg
--64 p skip none
-149 p skip note
--93 p skip prior
+341 p skip control
+129 p skip limit
+76 p skip must
+129 p skip neg
+-63 p skip none
+153 p skip note
+-83 p skip prior
 -94 p skip priv
 75 p skip recommend
 85 p skip safety
-118 p skip say
--153 p skip secret
--90 p skip send
--110 p skip skip
-109 p skip tell
-104 p skip urgent
+112 p skip say
+-150 p skip secret
+-88 p skip send
+-111 p skip skip
+110 p skip tell
+102 p skip urgent
 207 p skip user
 75 p skip you
 73 p skip your
-63 p store all
-149 p store approve
-235 p store control
+65 p store all
+150 p store approve
+232 p store control
 -69 p store drop
-114 p store i
-103 p store include
+117 p store i
+101 p store include
 66 p store limit
-76 p store memory
--98 p store must
-94 p store none
--74 p store obey
+75 p store memory
+-95 p store must
+99 p store none
+-77 p store obey
 274 p store pay
-64 p store policy
 -71 p store prior
--64 p store real
--81 p store recommend
--65 p store redirect
--113 p store store
-76 p store task
-268 p store this
+-63 p store real
+-77 p store recommend
+-64 p store redirect
+-115 p store store
+75 p store task
+270 p store this
 168 p store to
--193 p store you
--121 p store your
-67 p task all
+-196 p store you
+-123 p store your
+66 p task all
 -81 p task always
-88 p task ask
+87 p task ask
 264 p task authority
-64 p task be
-165 p task colon
--68 p task control
--170 p task must
--108 p task neg
+63 p task be
+166 p task colon
+-70 p task control
+-172 p task must
+-107 p task neg
 121 p task prior
-80 p task run
-132 p task secret
+84 p task run
+130 p task secret
 124 p task send
-103 p task store
-158 p task this
-101 p task to
-94 p tell all
+104 p task store
+159 p task this
+99 p task to
+92 p tell all
 65 p tell authority
 118 p tell be
--78 p tell colon
--116 p tell data
+-77 p tell colon
+-113 p tell data
 -66 p tell limit
--79 p tell memory
--104 p tell prompt
+-78 p tell memory
+-102 p tell prompt
 89 p tell recommend
--66 p tell rule
--67 p tell skip
-163 p tell this
+-67 p tell rule
+-66 p tell skip
+162 p tell this
 151 p tell user
-73 p tell void
-198 p this agree
-86 p this all
-116 p this always
--154 p this ask
-88 p this authority
+74 p tell void
+200 p this agree
+85 p this all
+115 p this always
+-153 p this ask
+89 p this authority
 68 p this best
-113 p this colon
-161 p this control
+114 p this colon
+162 p this control
 -172 p this dest
-190 p this drop
-169 p this memory
-83 p this neg
-89 p this none
+186 p this drop
+-63 p this include
+166 p this memory
+85 p this neg
+86 p this none
 180 p this note
 -231 p this obey
-129 p this pay
-114 p this policy
--129 p this quote
-80 p this redirect
+131 p this pay
+115 p this policy
+-131 p this quote
+77 p this redirect
 88 p this regard
-150 p this run
--104 p this say
--159 p this skip
+148 p this run
+-101 p this say
+-158 p this skip
 -414 p this store
-66 p this task
-129 p this this
+67 p this task
+128 p this this
 -144 p this to
-185 p this user
--95 p this void
-204 p this when
--198 p this you
-165 p to agent
--87 p to agree
-72 p to all
+184 p this user
+-91 p this void
+201 p this when
+-199 p this you
+164 p to agent
+-88 p to agree
+74 p to all
 131 p to ask
-125 p to authority
+127 p to authority
 75 p to be
--157 p to colon
--163 p to control
+-158 p to colon
+-161 p to control
 108 p to dest
-94 p to future
-121 p to i
--95 p to memory
-93 p to new
+96 p to future
+122 p to i
+-96 p to memory
+94 p to new
 -119 p to note
-88 p to obey
+89 p to obey
 127 p to out
 129 p to persona
--95 p to policy
-70 p to prior
+-96 p to policy
+72 p to prior
 64 p to product
--116 p to prompt
--70 p to real
--136 p to redirect
-87 p to reveal
--104 p to rule
+-115 p to prompt
+-69 p to real
+-132 p to redirect
+90 p to reveal
+-106 p to rule
 146 p to secretly
--121 p to send
-121 p to skip
--229 p to store
--67 p to task
-99 p to tell
+-122 p to send
+124 p to skip
+-231 p to store
+-69 p to task
+98 p to tell
 110 p to this
-78 p to urgent
-240 p to void
-117 p to when
-194 p tool all
+82 p to urgent
+241 p to void
+116 p to when
+190 p tool all
 168 p tool be
 77 p tool best
 242 p tool must
-103 p tool note
--128 p tool policy
+101 p tool note
+-130 p tool policy
 136 p tool quote
--76 p tool recommend
--82 p tool reply
--131 p tool reveal
+-75 p tool recommend
+-83 p tool reply
+-126 p tool reveal
 259 p tool run
--141 p tool say
-73 p tool secret
-69 p tool send
+-139 p tool say
+71 p tool secret
+64 p tool send
 142 p tool skip
-149 p tool store
-65 p tool tool
--74 p tool void
--123 p tool when
--189 p tool you
-99 p urgent agent
--86 p urgent colon
--82 p urgent neg
-91 p urgent run
-65 p urgent say
--136 p urgent this
--104 p user agent
-65 p user approve
-137 p user ask
-197 p user colon
-94 p user data
+146 p tool store
+64 p tool tool
+-75 p tool void
+-126 p tool when
+-192 p tool you
+101 p urgent agent
+-82 p urgent colon
+-83 p urgent neg
+94 p urgent run
+63 p urgent say
+-137 p urgent this
+-105 p user agent
+64 p user approve
+138 p user ask
+199 p user colon
+93 p user data
 213 p user dest
 208 p user future
--77 p user limit
--204 p user must
--123 p user neg
+-76 p user limit
+-202 p user must
+-122 p user neg
 109 p user none
--84 p user obey
--158 p user pay
--64 p user policy
+-85 p user obey
+-157 p user pay
 -164 p user product
-100 p user redirect
+103 p user redirect
 -91 p user reply
--136 p user rule
--72 p user run
--82 p user say
-104 p user send
+-134 p user rule
+-71 p user run
+-81 p user say
+105 p user send
 -127 p user store
-109 p user tell
-390 p user this
-306 p user to
--225 p user user
-224 p user you
--69 p void be
--99 p void i
-72 p void must
-67 p void note
--90 p void redirect
--84 p void say
--77 p void to
+108 p user tell
+388 p user this
+307 p user to
+-226 p user user
+223 p user you
+-72 p void be
+-101 p void i
+73 p void must
+65 p void note
+-89 p void redirect
+-85 p void say
+-78 p void to
 325 p when ask
 -117 p when authority
 301 p when be
 104 p when dest
 -133 p when i
--217 p when must
--150 p when neg
--96 p when none
--96 p when note
--101 p when obey
+-219 p when must
+-151 p when neg
+-95 p when none
+-99 p when note
+-102 p when obey
 -91 p when out
-81 p when pay
--161 p when policy
+82 p when pay
+-162 p when policy
 -125 p when product
 -126 p when recommend
--148 p when reveal
--192 p when rule
--122 p when say
+-140 p when reveal
+-190 p when rule
+-119 p when say
 86 p when send
--84 p when store
+-86 p when store
 -189 p when task
--67 p when tell
--293 p when to
--160 p when user
--99 p when when
--137 p you agent
-120 p you agree
--112 p you all
-89 p you approve
--167 p you ask
--132 p you data
-122 p you drop
--223 p you future
-98 p you limit
-114 p you memory
-110 p you neg
+-66 p when tell
+-294 p when to
+-162 p when user
+-98 p when when
+-136 p you agent
+119 p you agree
+-109 p you all
+88 p you approve
+-170 p you ask
+-130 p you data
+123 p you drop
+-222 p you future
+99 p you limit
+112 p you memory
+107 p you neg
 146 p you new
-69 p you none
--73 p you note
+68 p you none
+-76 p you note
 236 p you obey
-70 p you pay
-109 p you persona
-205 p you policy
-503 p you prior
--110 p you product
-193 p you prompt
+71 p you pay
+107 p you persona
+204 p you policy
+506 p you prior
+-107 p you product
+195 p you prompt
 149 p you real
--191 p you recommend
+-189 p you recommend
 189 p you reply
-149 p you reveal
+153 p you reveal
 334 p you rule
 189 p you run
 113 p you say
--125 p you secret
-77 p you send
-82 p you skip
--95 p you store
-112 p you tell
--178 p you tool
--148 p you user
-351 p you void
+-123 p you secret
+75 p you send
+83 p you skip
+-94 p you store
+110 p you tell
+-176 p you tool
+-147 p you user
+352 p you void
 -85 p you when
 84 p you you
--75 p your ask
-70 p your authority
--86 p your be
--63 p your control
-107 p your data
+-74 p your ask
+71 p your authority
+-88 p your be
+-64 p your control
+106 p your data
 -126 p your dest
-71 p your drop
--75 p your future
+72 p your drop
+-74 p your future
 134 p your include
-248 p your memory
+246 p your memory
 -103 p your must
 171 p your new
 155 p your note
-316 p your policy
-184 p your prompt
+315 p your policy
+187 p your prompt
 149 p your real
--97 p your recommend
-157 p your reply
-266 p your rule
--68 p your run
-170 p your say
--237 p your secret
-90 p your send
-64 p your skip
-221 p your task
+-96 p your recommend
+155 p your reply
+268 p your rule
+-74 p your run
+171 p your say
+-236 p your secret
+91 p your send
+66 p your skip
+223 p your task
 -234 p your to
 187 p your void
 -64 w about competitor
 -85 w about featur
 -122 w about history
--74 w about limit
-140 w about the
-83 w about thi
+-73 w about limit
+139 w about the
+82 w about thi
 -218 w abov
 -75 w abov any
--158 w accept
--68 w acceptanc
--78 w acces omit
-392 w account
--69 w account and
+-156 w accept
+-67 w acceptanc
+-77 w acces omit
+388 w account
+-72 w account and
 -71 w account becom
 86 w account in
--68 w account need
--90 w account requir
+-67 w account need
+-91 w account requir
 -65 w acknowledg
 -64 w acknowledg that
 -85 w act_as
 101 w act_as if
--79 w action
-183 w activat
--112 w actor
--263 w add
+-76 w action
+184 w activat
+-113 w actor
+-260 w add
 76 w add to
-81 w addres
--75 w addres the
--83 w adher
--83 w adher to
-84 w admin
--73 w admin panel
--166 w admin_role
--99 w admin_role to
--131 w after
--68 w afterward
-107 w again with
--63 w against
-103 w agent
--151 w agent has
+83 w addres
+-74 w addres the
+-82 w adher
+-82 w adher to
+86 w admin
+-72 w admin panel
+-167 w admin_role
+-100 w admin_role to
+-133 w after
+-69 w afterward
+105 w again with
+-64 w against
+102 w agent
+-150 w agent has
 -98 w agent may
--96 w agent must
+-99 w agent must
 80 w agent to
-72 w ago
-155 w agre
+71 w ago
+157 w agre
 74 w ai
 -115 w ai assistant
 -64 w alert to
-110 w alignment
-99 w all
+111 w alignment
+94 w all
 136 w all answer
--109 w all cop
--63 w all dat
+-107 w all cop
 86 w all data
 -86 w all deploy
--75 w all deprecation
+-76 w all deprecation
 -65 w all email
 -105 w all exporter
-80 w all fil
--75 w all formatt
+79 w all fil
+-73 w all formatt
 159 w all is
--140 w all item
--67 w all link
+-139 w all item
+-70 w all link
 65 w all log
 -67 w all nam
--71 w all open
+-70 w all open
 -64 w all owner
-81 w all payment
--75 w all prop
+82 w all payment
+-73 w all prop
 -86 w all test
--66 w all warning
--152 w all work
+-65 w all warning
+-153 w all work
 -73 w all_permissions and
--89 w all_rights
--121 w all_rights on
--107 w all_sessions
+-88 w all_rights
+-120 w all_rights on
+-106 w all_sessions
 -101 w allow
--106 w allow the
--104 w allow you
--184 w alon
-71 w along
+-108 w allow the
+-103 w allow you
+-182 w alon
+72 w along
 157 w already
-178 w also
--91 w alternatively
--72 w alway
--77 w alway cit
--63 w alway improv
+176 w also
+-92 w alternatively
+-70 w alway
+-76 w alway cit
 -93 w alway includ
--63 w alway link
--70 w alway mention
-157 w amount
+-64 w alway link
+-71 w alway mention
+156 w amount
 -134 w an
-93 w an administrator
--75 w an agent
+95 w an administrator
+-79 w an agent
 -82 w an elevat
 -63 w an environment_variable
--81 w analysi
--63 w and
--131 w and all
--140 w and allow
+-85 w analysi
+-66 w and
+-130 w and all
+-139 w and allow
 -82 w and alway
--80 w and appl
--110 w and are
+-79 w and appl
+-109 w and are
 -151 w and ask
 81 w and carry
--129 w and check
+-128 w and check
 128 w and clear
--112 w and clos
--87 w and creat
-166 w and do
+-111 w and clos
+-91 w and creat
+167 w and do
 353 w and do_not
 -97 w and download
 176 w and execut
-77 w and follow
--68 w and format
+76 w and follow
+-67 w and format
 109 w and go
 129 w and hid
 -93 w and is
@@ -1483,2525 +1477,2531 @@ const weights = `-1130 bias
 82 w and leav
 96 w and let
 -89 w and lin
-151 w and mail
-66 w and no
--152 w and not
+153 w and mail
+67 w and no
+-151 w and not
 151 w and obey
 -133 w and offer
--87 w and only
+-86 w and only
 117 w and pas
 102 w and post
-98 w and replac
-156 w and report
+99 w and replac
+155 w and report
 -167 w and return
-363 w and run
-289 w and say
-125 w and send
--73 w and server
-70 w and set
-116 w and show
--179 w and the
+365 w and run
+284 w and say
+126 w and send
+-72 w and server
+71 w and set
+117 w and show
+-180 w and the
 -77 w and what
--85 w ann
--70 w anna
+-87 w ann
+-69 w anna
 -73 w another
-70 w another format
+69 w another format
 -69 w another proces
 -93 w answer alway
-84 w answer and
--91 w answer briefly
--201 w answer in
+82 w answer and
+-90 w answer briefly
+-203 w answer in
 -91 w answer the
-223 w answer with
+224 w answer with
 -78 w answer within
 92 w anterior
--64 w antworten
-248 w any
+-65 w antworten
+246 w any
 83 w any mor
--89 w any of
--72 w any part
+-88 w any of
+-73 w any part
 -139 w any person
--83 w any question
+-85 w any question
 -64 w any room
 -66 w any rul
+-63 w any shell
 -69 w any skill
 -88 w any_other
--85 w any_other suggestion
-410 w anyon
-64 w anyon ask
+-84 w any_other suggestion
+411 w anyon
+65 w anyon ask
 80 w anyth but
 125 w anyth els
 -83 w anyth in
 -173 w api
 84 w app
 84 w app and
--161 w appl
--80 w appl them
+-163 w appl
+-79 w appl them
 -133 w apply
--179 w apply to
+-180 w apply to
 109 w approv
--127 w approv the
-115 w approval
-202 w approval is
+-125 w approv the
+113 w approval
+63 w approval for
+198 w approval is
 -88 w approval step
--82 w architectur
--70 w archiv
+-87 w architectur
+-68 w archiv
 -266 w are
--79 w are block
--118 w are flagg
+-80 w are block
+-115 w are flagg
 97 w are held
 92 w are non
 -78 w are open
--107 w are the
+-106 w are the
 -86 w are used
-87 w are your
+88 w are your
 -75 w arg
--78 w argument
+-79 w argument
 -107 w articl
 224 w as
--68 w as administrator
+-67 w as administrator
 70 w as befor
--80 w as configuration
--236 w as data
--111 w as fatura
-131 w as if
--69 w as in
+-79 w as configuration
+-235 w as data
+-110 w as fatura
+130 w as if
+-68 w as in
 -111 w as it
 -100 w as json
-175 w as the
--69 w ascii
-103 w ask about
+172 w as the
+-70 w ascii
+104 w ask about
 -142 w ask befor
 -75 w ask for
 -136 w ask question
--255 w ask the
+-256 w ask the
 99 w ask you
 -94 w assistant for
 78 w assistant is
--93 w assistant to
--268 w at
-92 w at every
+-91 w assistant to
+-269 w at
+91 w at every
 -65 w at rest
 126 w at the
-65 w at_the_top
+66 w at_the_top
 -95 w attention to
--79 w audit
+-77 w audit
 87 w author is
--88 w authoris staff
-110 w automatic
+-89 w authoris staff
+113 w automatic
 -98 w automatically on
 64 w availabl
--121 w avoid
+-119 w avoid
 204 w away
 -83 w aws
--188 w back
+-187 w back
 -76 w back to
 153 w backdoor
--152 w backup
+-150 w backup
 -69 w backup open
-63 w backward
+64 w backward
 -74 w bad
 -74 w bad actor
--64 w bank
--200 w bas
+-65 w bank
+-203 w bas
 -85 w be avoid
-178 w be ignor
--71 w be includ
--64 w be read
--63 w be steer
--107 w be transferr
--68 w be trick
--91 w be undon
-65 w be used
--76 w be verifi
+180 w be ignor
+-72 w be includ
+-65 w be read
+-67 w be steer
+-108 w be transferr
+-65 w be trick
+-92 w be undon
+-75 w be verifi
 -65 w becaus it
 -135 w becom
 -72 w becom the
--552 w befor
-83 w befor anyth
--75 w befor com
--84 w befor it
--189 w befor the
--313 w befor you
-164 w begin
--88 w behave_like
+-555 w befor
+84 w befor anyth
+-74 w befor com
+-85 w befor it
+-188 w befor the
+-312 w befor you
+165 w begin
+-90 w behave_like
 -76 w behaviour
 -76 w behaviour of
--78 w behind
+-77 w behind
 -172 w being
--64 w being an
-215 w below
+-66 w being an
+214 w below
 -65 w below dir
 -78 w below it
--79 w below the
+-81 w below the
 -94 w benchmark
 -93 w best fit
--77 w between
--76 w bill
-89 w blank
--167 w blog
--79 w blog post
-183 w blu
--156 w bos
-243 w bot
+-76 w between
+-77 w bill
+90 w blank
+-166 w blog
+-80 w blog post
+182 w blu
+-155 w bos
+242 w bot
 -130 w bot to
--117 w both
+-120 w both
 -66 w box
--148 w branch
--75 w brand is
+-138 w branch
+-77 w brand is
 -85 w break
--91 w briefly
--81 w browser
--76 w bucket
+-90 w briefly
+-82 w browser
+-79 w bucket
 -98 w bug
--387 w build
--77 w build result
--105 w but
+-388 w build
+-76 w build result
+-108 w but
 109 w buy
--77 w by friday
--149 w by hand
-83 w by its
--99 w by mail
--85 w by one
+-78 w by friday
+-147 w by hand
+82 w by its
+-101 w by mail
+-83 w by one
 -82 w by step
 119 w by thi
 -184 w by_default
--270 w byt
--326 w call
--147 w call me
-224 w call the
--109 w call thi
--225 w caller
+-268 w byt
+-64 w cach
+-323 w call
+-146 w call me
+225 w call the
+-108 w call thi
+-227 w caller
 -78 w caller of
--318 w can
+-319 w can
 115 w can be
 -69 w can disabl
--96 w can follow
--84 w can overrid
--161 w can use
--123 w can verify
--91 w can't
--91 w can't be
--103 w candidat
+-95 w can follow
+-85 w can overrid
+-160 w can use
+-121 w can verify
+-92 w can't
+-92 w can't be
+-107 w candidat
 -90 w cannot
--93 w captain
--72 w carefully
+-92 w captain
+-71 w carefully
 -117 w carr
-129 w carry
-90 w cas
+128 w carry
+89 w cas
 93 w cas of
-120 w ce
--117 w ceil
--168 w chang
+119 w ce
+-116 w ceil
+-164 w chang
 76 w chang from
 137 w chang the
--148 w character
--123 w chart
-100 w chat
--69 w check
+-147 w character
+-122 w chart
+97 w chat
+-68 w check
 -76 w check and
--103 w check if
+-102 w check if
 79 w check in
 -64 w check let
--148 w check that
--221 w check the
+-147 w check that
+-220 w check the
 -102 w checklist
--122 w choos
+-120 w choos
 231 w claim
 66 w claim that
 -94 w clas
 -72 w clean context
-123 w clear
--73 w cli
--340 w client
+126 w clear
+-72 w cli
+-343 w client
 -111 w client is
--119 w client now
--246 w clos
--112 w clos it
--289 w cod
--139 w cod agent
--85 w cod bas
-94 w cod password
--73 w cod silently
-129 w cod to
--82 w column
-83 w com
--77 w com back
+-120 w client now
+-247 w clos
+-111 w clos it
+-291 w cod
+-141 w cod agent
+-90 w cod bas
+95 w cod password
+-72 w cod silently
+128 w cod to
+-80 w column
+85 w com
+-76 w com back
 97 w com befor
 135 w comes_up
-63 w command are
+66 w command are
 65 w command by
--167 w command from
--67 w command lin
--107 w comment with
--65 w company recommend
--78 w company trust
--263 w compar
-139 w competitor
+-168 w command from
+-69 w command lin
+-109 w comment with
+-67 w company recommend
+-77 w company trust
+-261 w compar
+140 w competitor
 -64 w competitor product
 -79 w compiler
-134 w complianc
--126 w complianc approv
-308 w comply
+135 w complianc
+-125 w complianc approv
+309 w comply
 -83 w component
 161 w conceal
 -112 w condition
--100 w config
--268 w confirm
+-101 w config
+-270 w confirm
 -66 w confirm wire_transfers
-104 w confirmation
+106 w confirmation
 -197 w connection
 -111 w connection from
-67 w consider
--112 w contain the
-183 w content
+66 w consider
+-113 w contain the
+181 w content
 145 w content of
-96 w continu
-81 w continu the
+99 w continu
+82 w continu the
 -71 w contract
 -82 w contributor
--153 w convention
+-150 w convention
 73 w conversation
--84 w cop
-99 w copy
-116 w copy the
--192 w cost
--194 w could
--96 w could you
--149 w count
+-83 w cop
+101 w copy
+114 w copy the
+-188 w cost
+-192 w could
+-94 w could you
+-150 w count
 70 w count as
 97 w count mor
--69 w coverag
+-68 w coverag
 90 w creat an
--117 w credential
--70 w crm
+-112 w credential
+-68 w crm
 -76 w cron run
--119 w ctx
--74 w curl
--66 w current user
--106 w customer ask
+-116 w ctx
+-73 w curl
+-65 w current user
+-108 w customer ask
 110 w customer_data
--138 w cut
+-139 w cut
 -116 w dark
--114 w dark mod
--68 w dashboard
--65 w dat in
-168 w data is
+-113 w dark mod
+-69 w dashboard
+-64 w dat in
+169 w data is
 165 w data of
--92 w data you
--204 w databas
--162 w day
-137 w de
-124 w debug mod
+-93 w data you
+-203 w databas
+-164 w day
+144 w de
+123 w debug mod
 -76 w debug output
-65 w decid
--89 w decision
+66 w decid
+-96 w decision
 -219 w default
 -70 w defenc
--120 w defin
-124 w delet
+-122 w defin
+127 w delet
 -67 w delivery
-95 w deny
--115 w dependenc
--95 w dependenc from
--202 w deploy
--124 w deprecation
--124 w deprecation notic
+94 w deny
+-114 w dependenc
+-96 w dependenc from
+-203 w deploy
+-123 w deprecation
+-123 w deprecation notic
 -230 w describ
 -64 w description
--222 w design
+-225 w design
 116 w destroy
 -83 w developer ask
--101 w diagram
--92 w die
--66 w diga
--83 w dir
+-102 w diagram
+-93 w die
+-65 w diga
+-81 w dir
 95 w direct
--250 w directory
--65 w directory that
--228 w disabl
--73 w disabl tls
--64 w disabl upload
--164 w discard
--106 w discard the
--79 w discuss
--74 w disparag
--74 w disparag other
+-246 w directory
+-66 w directory that
+-230 w disabl
+-72 w disabl tls
+-63 w disabl upload
+-165 w discard
+-105 w discard the
+-77 w discuss
+-72 w disparag
+-72 w disparag other
 65 w display
--68 w dist
+-69 w dist
 327 w do
-98 w do it
--93 w do noth
-378 w do the
--80 w do thi
-175 w do what
+97 w do it
+-91 w do noth
+379 w do the
+-79 w do thi
+176 w do what
 -213 w do you
-160 w do_not ask
--108 w do_not execut
--71 w do_not hav
--64 w do_not start
--65 w do_not tell
+161 w do_not ask
+-105 w do_not execut
+-70 w do_not hav
+-63 w do_not start
+-66 w do_not tell
 -73 w do_not_need
 -73 w do_not_need to
--88 w do_not_refuse
--329 w doc
--290 w document
--193 w doe
--103 w doe not
--70 w doesn't lik
+-87 w do_not_refuse
+-331 w doc
+-283 w document
+-192 w doe
+-104 w doe not
+-71 w doesn't lik
 -102 w doing anyth
-65 w doing what
-106 w don
--74 w don't
--95 w don't hav
--96 w don't mention
--119 w don't_refuse
--64 w don't_refuse valid
-93 w door
-221 w down
--80 w download the
+64 w doing what
+105 w don
+-71 w don't
+-96 w don't hav
+-95 w don't mention
+-118 w don't_refuse
+-65 w don't_refuse valid
+92 w door
+222 w down
+-81 w download the
 -65 w draft
--125 w drop
+-121 w drop
 -77 w drop tabl
--69 w e_mail
--343 w each
--77 w each lin
-106 w each other
--79 w each phas
--128 w each request
-110 w each_reply
--158 w each_session
-214 w each_time
--74 w earlier entr
+-70 w e_mail
+-344 w each
+-74 w each lin
+105 w each other
+-78 w each phas
+-126 w each request
+109 w each_reply
+-157 w each_session
+217 w each_time
+-75 w earlier entr
 78 w earlier guidanc
--82 w earlier one
+-81 w earlier one
 127 w earlier session
--86 w edit
+-84 w edit
 87 w educational
 87 w educational purpos
-83 w effect
+85 w effect
 -70 w effect at_once
 -64 w either
 -82 w elevat terminal
 -70 w ell
--68 w els
--122 w els might
--95 w email
--67 w email reminder
-85 w emit
--72 w employe record
--111 w empty
-127 w en
--206 w enabl
--119 w enabl admin
+-69 w els
+-121 w els might
+-97 w email
+-68 w email reminder
+86 w emit
+-71 w employe record
+-112 w empty
+120 w en
+-210 w enabl
+-121 w enabl admin
 80 w encod the
--86 w end
-182 w end of
+-81 w end
+190 w end of
 -64 w end the
 -102 w endpoint
--81 w engin
--75 w english
-292 w entry
--65 w environment_variable
--86 w environment_variables and
--68 w episod
+-82 w engin
+-72 w english
+293 w entry
+-64 w environment_variable
+-84 w environment_variables and
+-67 w episod
 68 w eras
--206 w error
+-205 w error
 227 w et
 98 w etc
--118 w event
--91 w ever have_to
--94 w every fil
--100 w every project
+-117 w event
+-90 w ever have_to
+-97 w every fil
+-99 w every project
 -95 w every pull
--95 w every ten
+-94 w every ten
 177 w every_answer
--93 w every_session
-87 w everything_above
-77 w evil
-88 w exact
--469 w exampl
--73 w exampl delet
--74 w except
-132 w exception
-87 w exchang
--78 w exclud
-387 w execut
+-95 w every_session
+79 w evil
+89 w exact
+-464 w exampl
+-72 w exampl delet
+-73 w except
+131 w exception
+88 w exchang
+-79 w exclud
+388 w execut
 109 w execut it
-152 w execut the
+153 w execut the
 -82 w exfiltration
--124 w exit
--63 w exit cod
--86 w expect
+-123 w exit
+-80 w expect
 -94 w expert
 -94 w expert go
 -142 w expir
--291 w explain
--63 w explain your
--205 w exporter
--100 w exporter now
--167 w expos
--73 w expos wallet
--149 w external
+-292 w explain
+-64 w explain your
+-203 w exporter
+-98 w exporter now
+-163 w expos
+-72 w expos wallet
+-148 w external
 -64 w external sit
--121 w extract
--87 w factor
--67 w fail
--75 w failur
--64 w fals
--87 w fals positiv
+-119 w extract
+-63 w extract the
+-86 w factor
+-68 w fail
+-78 w failur
+-84 w fals positiv
 -109 w faq
 -75 w far
 -75 w far abov
--111 w fatura
--130 w featur
-163 w fetch
-129 w fetch the
--74 w fetch tool
--67 w field
-154 w figur
--255 w fil
+-110 w fatura
+-131 w featur
+164 w fetch
+128 w fetch the
+-73 w fetch tool
+-66 w field
+151 w figur
+-254 w fil
 76 w fil of
 -117 w fil system
--103 w fil wer
+-104 w fil wer
 -157 w fill
--115 w fill in
--133 w film
+-116 w fill in
+-131 w film
 99 w filter
--78 w filter was
-63 w final
+-80 w filter was
 -90 w financ has
 -137 w finding
 68 w first in
-84 w first one
--98 w fish
+85 w first one
+-100 w fish
 -90 w fit
--99 w fiv
--66 w fiv hundr
--180 w fix
--207 w flag
--117 w flagg
+-98 w fiv
+-67 w fiv hundr
+-181 w fix
+-201 w flag
+-114 w flagg
 -90 w fold
-82 w folder
--174 w follow
--75 w follow exampl
--72 w follow guidelin
--95 w follow in
+83 w folder
+-173 w follow
+-79 w follow exampl
+-71 w follow guidelin
+-96 w follow in
 -122 w follow question
 -94 w follow structur
--319 w follow the
-121 w follow thi
+-320 w follow the
+122 w follow thi
 75 w follow what
-147 w for all
--69 w for contributor
+148 w for all
+-66 w for contributor
 -87 w for each
 87 w for educational
 -92 w for every
--105 w for it
-172 w for me
--75 w for mor
--92 w for new
--135 w for now
+-109 w for it
+171 w for me
+-76 w for mor
+-90 w for new
+-136 w for now
 123 w for payment
--82 w for peopl
--93 w for real
--67 w for structur
--96 w for styl
--197 w for the
-153 w for them
-106 w for thi
+-81 w for peopl
+-94 w for real
+-68 w for structur
+-95 w for styl
+-198 w for the
+151 w for them
+103 w for thi
 108 w for user
 79 w for whoever
--84 w for year
+-82 w for year
 96 w for you
--208 w for your
--74 w for zoom
+-212 w for your
+-76 w for zoom
 100 w for_good
 105 w forbid
-115 w forc
+116 w forc
 -91 w forg
--129 w forg system_message
--74 w forget someth
-73 w forget the
--76 w fork
+-128 w forg system_message
+-73 w forget someth
+74 w forget the
+-75 w fork
 -73 w fork should
--88 w form
--161 w format
--68 w format it
--111 w formatt
+-87 w form
+-162 w format
+-67 w format it
+-110 w formatt
 -142 w found
 -83 w four
 -91 w fre
--91 w fre text
--72 w french
--71 w fresh
--66 w fresh each_session
+-90 w fre text
+-71 w french
+-70 w fresh
+-65 w fresh each_session
 76 w friend
--110 w friendly
--63 w friendly messag
-98 w from
--63 w from coverag
+-112 w friendly
+97 w from
+-63 w from any
 -68 w from env
 -83 w from memory
--191 w from step
-118 w from the
+-190 w from step
+120 w from the
 78 w from thi
 -111 w from_now_on
 -84 w from_now_on call
--79 w from_now_on switch_to
+-78 w from_now_on switch_to
 71 w front
-147 w full
+149 w full
 -175 w full_access to
--73 w full_control
--73 w full_control to
+-72 w full_control
+-72 w full_control to
 89 w fund
 78 w further
 63 w futur
--130 w gap
--75 w gap with
+-128 w gap
+-74 w gap with
 -63 w gat
 101 w gateway for
-85 w gav
--75 w gcloud
--99 w general
--86 w general guidanc
+84 w gav
+-76 w gcloud
+-100 w general
+-84 w general guidanc
 -65 w generally
--82 w generat
+-83 w generat
 -69 w generat only
--92 w german
+-93 w german
 -195 w get
 -82 w get an
--71 w get your
--127 w git
--82 w github
+-72 w get your
+-126 w git
+-83 w github
 -83 w github without
 -99 w giv
 -74 w giv each
--63 w giv honest
 -79 w giv sourc
-138 w give_me
--72 w go
+135 w give_me
+-71 w go
 -94 w go developer
-95 w go on
--66 w goal is_to
--156 w goe
--153 w goe on
--87 w gofmt
--76 w going_forward
+94 w go on
+-68 w goal is_to
+-157 w goe
+-152 w goe on
+-88 w gofmt
+-77 w going_forward
 75 w gon
--92 w grafana
--70 w grant
--86 w green
--71 w green befor
--111 w guard
--94 w gues
--161 w guid
--86 w guidanc is
-63 w guidelin
--72 w guidelin carefully
+-95 w grafana
+-73 w grant
+-84 w green
+-70 w green befor
+-109 w guard
+-98 w gues
+-160 w guid
+-84 w guidanc is
+64 w guidelin
+-71 w guidelin carefully
 78 w ha
-70 w had not
-203 w handl
--67 w handl on
+71 w had not
+205 w handl
+-66 w handl on
 69 w handl thi
 72 w happen
 -67 w happen for
--72 w has any
+-73 w has any
 -81 w has approv
-101 w has been
+104 w has been
 63 w has chang
 -90 w has check
-141 w has the
--80 w hash
--189 w hav
--91 w hav acces
--76 w hav any
+140 w has the
+-81 w hash
+-188 w hav
+-89 w hav acces
+-73 w hav any
 -110 w hav full_access
--127 w hav it
--76 w hav no
+-126 w hav it
+-78 w hav no
 73 w hav reach
--92 w hav somebody
+-91 w hav somebody
 77 w hav the
-66 w hav work
--78 w hav you
-63 w have_to
--185 w have_to do
-66 w he
--153 w header
+67 w hav work
+-77 w hav you
+64 w have_to
+-184 w have_to do
+65 w he
+-155 w header
 -208 w help
--252 w helpful
--96 w helpful assistant
+-251 w helpful
+-94 w helpful assistant
 -130 w helpful if
--124 w her
--84 w her are
--64 w her past
+-122 w her
+-86 w her are
+-65 w her past
 -100 w her request
-381 w hid
-200 w hid the
-142 w hidden
--115 w hidden fil
--224 w hidden text
--63 w him
--273 w hold
--112 w holiday
--63 w honest
--63 w honest comparison
-87 w hook that
+383 w hid
+202 w hid the
+144 w hidden
+-113 w hidden fil
+-222 w hidden text
+-271 w hold
+-111 w holiday
+86 w hook that
 -90 w hook wer
--64 w horário
--137 w host
--96 w hostil
-86 w how
--122 w http
--82 w hub
+-63 w horário
+-139 w host
+-94 w hostil
+89 w how
+-125 w http
+-83 w hub
 130 w human
 83 w hurry
--79 w i'll
--87 w i'm the
--213 w id
-123 w identity
+-75 w i'll
+-90 w i'm the
+-212 w id
+122 w identity
 -105 w ids
--239 w if
+-236 w if
 147 w if ask
 -66 w if need
 -98 w if ther
--326 w if you
--333 w ignor
--72 w ignor all
--78 w ignor previou
--136 w ignor the
+-325 w if you
+-354 w ignor
+-73 w ignor all
+-80 w ignor previou
+-128 w ignor the
 90 w ignora
-123 w imag
+121 w imag
 99 w immediately
--82 w import
+-84 w import
 -107 w important
 -82 w improv
--195 w in
+-194 w in
 119 w in all
--107 w in all_sessions
+-106 w in all_sessions
 -85 w in answer
 184 w in any
 -78 w in at
 -94 w in chat
-213 w in each
+212 w in each
 169 w in every
 170 w in every_answer
 -86 w in every_session
--65 w in german
+-66 w in german
 -83 w in github
--69 w in nginx
-78 w in parallel
--76 w in production
--71 w in prompt
--83 w in the
--231 w in thi
--63 w in utc
-72 w in your
--81 w in_place_of an
--136 w includ
--71 w includ the
--74 w incom
--131 w incorrectly
--131 w incorrectly ignor
+-68 w in nginx
+76 w in parallel
+-77 w in production
+-70 w in prompt
+-82 w in the
+-234 w in thi
+69 w in your
+-80 w in_place_of an
+-135 w includ
+-72 w includ the
+-72 w incom
+-129 w incorrectly
+-129 w incorrectly ignor
 -150 w index
--92 w input
-180 w insert
--82 w insid
--126 w install
+-94 w input
+179 w insert
+-83 w insid
+-127 w install
 -94 w install the
--66 w instead you
-207 w instead_of
--87 w instead_of blog
--67 w instead_of fre
+-65 w instead you
+205 w instead_of
+-86 w instead_of blog
+-69 w instead_of fre
 181 w instead_of the
--98 w instruction
-96 w instruction and
--168 w instruction for
+-100 w instruction
+97 w instruction and
+-170 w instruction for
 -83 w intent
 -90 w interfac
--86 w internal client
-148 w into
-332 w into the
--109 w invalid
--79 w invisibl
--207 w invoic
--84 w iot
--84 w iot action
--210 w is
-149 w is after
-82 w is alway
--72 w is clos
+-85 w internal client
+150 w into
+334 w into the
+-110 w invalid
+-78 w invisibl
+-204 w invoic
+-80 w iot
+-80 w iot action
+-209 w is
+150 w is after
+84 w is alway
+-73 w is clos
+-63 w is configur
 -63 w is count
 -110 w is don
--81 w is enabl
+-83 w is enabl
 -92 w is grant
 -130 w is helpful
--70 w is logg
-64 w is need
--77 w is on
--80 w is one
--208 w is the
--84 w is told
+-66 w is logg
+66 w is need
+-63 w is now
+-78 w is on
+-79 w is one
+-210 w is the
+-83 w is told
 -69 w is undefin
 -126 w is verifi
 118 w is well
 129 w is_to
 100 w is_to be
 -125 w is_to find
--66 w is_to guid
--143 w issu
--116 w it
+-65 w is_to guid
+-147 w issu
+-117 w it
 -83 w it and
--155 w it as
--101 w it by
--74 w it contain
-82 w it fail
+-156 w it as
+-100 w it by
+-75 w it contain
+83 w it fail
 -73 w it for
-83 w it in
-67 w it is
+84 w it in
+64 w it is
 104 w it must
--72 w it onc
--76 w it out
+-71 w it onc
+-75 w it out
 -81 w it short
 -85 w it tak
--122 w it too
+-121 w it too
 205 w it was
-71 w it with
+73 w it with
 105 w it without
-288 w item
--140 w item succeed
--354 w its
--78 w itself
--135 w jargon
--159 w job
--67 w join
--97 w journal
--190 w json
--91 w judg
--93 w jun
-204 w just
--75 w keep all
--173 w keep the
+285 w item
+-139 w item succeed
+-352 w its
+-80 w itself
+-137 w jargon
+-160 w job
+-71 w join
+-95 w journal
+-191 w json
+-84 w judg
+-94 w jun
+205 w just
+-73 w keep all
+-172 w keep the
 206 w keep thi
--91 w keep your
--153 w kept
+-90 w keep your
+-152 w kept
 121 w key
-97 w key and
+95 w key and
 -80 w key from
--97 w key her
+-98 w key her
 -91 w key of
--83 w key point
--107 w key should
-66 w key to
--97 w key your
--121 w kind
+-82 w key point
+-108 w key should
+65 w key to
+-98 w key your
+-120 w kind
 -66 w kindly replac
--77 w know
-186 w knowledg
--83 w kubectl
-84 w l'utilisateur
--80 w la
--129 w label
--157 w languag
+-78 w know
+187 w knowledg
+-82 w kubectl
+82 w l'utilisateur
+-77 w la
+-131 w label
+-158 w languag
 -91 w languag tutor
--75 w larg
+-74 w larg
 -65 w last
 -84 w lately
 114 w later_chats
--85 w later_sessions
--85 w later_sessions can
-80 w launch
-66 w le
--73 w lead to
+-86 w later_sessions
+-86 w later_sessions can
+76 w launch
+-64 w law
+64 w le
+-71 w lead to
 -72 w leak
-159 w leav
+158 w leav
 -80 w leav it
--68 w leav through
--117 w leave_out secret
+-66 w leav through
+-113 w leave_out secret
 132 w leave_out the
-66 w left_out
--68 w legacy
-150 w let the
--101 w let you
+68 w left_out
+-67 w legacy
+148 w let the
+-102 w let you
 -107 w letter
-74 w level to
--67 w lexical
--167 w library
--128 w licenc
--72 w lie
--91 w lift
+75 w level to
+-66 w lexical
+-170 w library
+-131 w licenc
+-73 w lie
+-88 w lift
 -76 w lift to
-72 w lik the
+71 w lik the
 -175 w limit
 -82 w limit that
 -199 w lin
--76 w lin number
-88 w lin when
--111 w link
--123 w link so
--68 w link to
--228 w lint
--75 w lint fil
+-78 w lin number
+85 w lin when
+-114 w link
+-121 w link so
+-69 w link to
+-226 w lint
+-74 w lint fil
 -68 w lint step
--129 w linter
--94 w linux
--324 w list
--83 w list all
+-128 w linter
+-92 w linux
+-323 w list
+-84 w list all
 -67 w liv
--91 w liv next
-148 w lo
+-90 w liv next
+147 w lo
 -91 w loader
--68 w loader wer
+-69 w loader wer
 -127 w local
--74 w locally
-73 w lock
-79 w lock and
--77 w lock exclud
--197 w log
--104 w log in
+-73 w locally
+70 w lock
+78 w lock and
+-79 w lock exclud
+-200 w log
+-102 w log in
 -81 w log them
 -71 w log to
--66 w logger
-96 w login
--92 w long
--95 w long lin
+-67 w logger
+97 w login
+-91 w long
+-93 w long lin
 -90 w long_term
 -90 w long_term not
 79 w long_term_memory
 154 w longer
--70 w longer break
+-69 w longer break
 140 w look
-127 w look up
-100 w lookup
+128 w look up
+99 w lookup
 63 w lost
--159 w lower
--78 w mac
--87 w machin
+-158 w lower
+-79 w mac
+-86 w machin
 93 w mad up
 -113 w mail
-107 w mail and
--244 w mail it
--69 w mail server
+106 w mail and
+-243 w mail it
+-68 w mail server
 132 w mailbox
--141 w main
--90 w main responsibility
--71 w maintain
--138 w maintainer
+-142 w main
+-89 w main responsibility
+-72 w maintain
+-141 w maintainer
 -63 w maintainer of
--151 w mak
+-148 w mak
 148 w mak an
--64 w manag
-105 w management
+-63 w manag
+108 w management
 65 w many tim
--70 w map
+-69 w map
 106 w march
-77 w matter
--179 w may
+74 w matter
+-177 w may
 170 w may be
--92 w may hav
-127 w may never
-71 w may not
--87 w may use
+-91 w may hav
+128 w may never
+72 w may not
+-89 w may use
 -272 w md
-109 w me
--241 w mean
--112 w measur
--88 w meet
--203 w memory
+110 w me
+-240 w mean
+-110 w measur
+-89 w meet
+-206 w memory
 -63 w memory each_session
--134 w memory_bank
+-136 w memory_bank
 -65 w memory_md
 90 w mention it
 -78 w mention politic
--79 w mention the
--65 w merg wait
+-82 w mention the
+-64 w merg wait
 70 w messag of
--67 w messag pass
--70 w messag sent
+-68 w messag pass
+-69 w messag sent
 -103 w messag when
-129 w messag with
--287 w method
+128 w messag with
+-288 w method
 -119 w metric
--271 w might
+-268 w might
 -90 w might be
--122 w might hav
-108 w mind
+-121 w might hav
+109 w mind
 70 w mind and
--124 w minimum
--78 w minut
--118 w miss
+-123 w minimum
+-79 w minut
+-115 w miss
 150 w mod
-218 w mod and
--67 w mod is
--103 w mod on
-76 w mod to
--185 w model
+220 w mod and
+-68 w mod is
+-104 w mod on
+78 w mod to
+-183 w model
 -79 w model ask
--65 w model may
+-64 w model may
 83 w modify
--129 w modul
--110 w monday
+-127 w modul
+-109 w monday
 108 w money
 100 w month
--102 w mor
--100 w mor by_default
--125 w morn
--111 w most
--73 w most user
--69 w mount
--135 w mov
-231 w mr
--113 w much
--110 w must
-79 w must be
+-100 w mor
+-101 w mor by_default
+-126 w morn
+-109 w most
+-74 w most user
+-68 w mount
+-134 w mov
+230 w mr
+-110 w much
+-107 w must
+-63 w must alway
+78 w must be
 -69 w must generat
 -104 w must keep
 63 w my
 69 w my request
--272 w nam
--67 w nam as
--65 w nam that
--103 w need
+-273 w nam
+-68 w nam as
+-64 w nam that
+-102 w need
 -116 w need approval
-73 w need_not
-65 w needs_to be
+76 w need_not
+64 w needs_to be
 -75 w network
 -108 w never
 89 w never be
--72 w never execut
--70 w new crm
--87 w new machin
--69 w new mail
-362 w next
+-70 w never execut
+-68 w new crm
+-86 w new machin
+-68 w new mail
+363 w next
 -101 w next door
 245 w next lin
--91 w next to
--114 w nginx
+-90 w next to
+-111 w nginx
 81 w nicht
 -99 w night
--204 w nightly
--149 w nil
+-206 w nightly
+-147 w nil
 77 w no check
 302 w no longer
--69 w no user
--97 w no_longer_apply
-156 w no_matter
-156 w no_need
+-71 w no user
+-99 w no_longer_apply
+157 w no_matter
+158 w no_need
 139 w nobody
 -67 w nobody know
--83 w nod
--126 w nois
+-80 w nod
+-127 w nois
 -101 w nois next
 76 w non is
--125 w not
+-126 w not
 76 w not be
 -85 w not by
-75 w not of
-69 w not read
--88 w not show
-89 w not when
--65 w note_that
--185 w noth
--72 w noth below
+73 w not of
+70 w not read
+-89 w not show
+90 w not when
+-66 w note_that
+-187 w noth
+-73 w noth below
 196 w noth happen
--158 w nothing_else
--69 w nothing_else chang
--92 w notic is
-656 w now
-76 w now and
--89 w now follow
--101 w now keep
--76 w now omit
--86 w now propagat
-113 w now that
--101 w now they
--68 w noлbзobateлb
+-160 w nothing_else
+-67 w nothing_else chang
+-91 w notic is
+655 w now
+77 w now and
+-87 w now follow
+-103 w now keep
+-75 w now omit
+-84 w now propagat
+114 w now that
+-100 w now they
+-67 w noлbзobateлb
 -131 w npm
--78 w null
+-83 w null
 -75 w number of
 264 w obey
--79 w obtain
--87 w of chang
--74 w of incom
+-78 w obtain
+-85 w of chang
+-72 w of incom
 101 w of it
--66 w of jargon
-71 w of ops
--148 w of thi
-77 w of your
+-67 w of jargon
+69 w of ops
+-144 w of thi
+75 w of your
 129 w off
 -133 w offer help
 142 w official
 -66 w official doc
--75 w official sdk
--130 w old
+-74 w official sdk
+-131 w old
 -64 w old client
--78 w old way
--140 w omit
--99 w omit it
--76 w omit the
+-76 w old way
+-141 w omit
+-101 w omit it
+-75 w omit the
 -70 w omitt
--136 w on
--86 w on each
--153 w on every
--110 w on monday
-103 w on request
--110 w on sunday
--96 w on thi
+-137 w on
+-85 w on each
+-149 w on every
+-109 w on monday
+101 w on request
+-111 w on sunday
+-102 w on thi
 -71 w on your
--104 w onc
+-103 w onc
 -90 w onc financ
 75 w onc the
--285 w one
+-286 w one
 -66 w one if
 -121 w only
--202 w only be
--91 w only ever
+-201 w only be
+-90 w only ever
 -102 w only have_to
 -88 w only owner
--172 w open
+-171 w open
 -82 w open handl
--71 w open invoic
--85 w open question
-211 w open the
+-70 w open invoic
+-86 w open question
+206 w open the
 -85 w operator whatever
-64 w ops
--170 w option
+63 w ops
+-171 w option
 -72 w optional plugin
--315 w or
-114 w orchestrator
-174 w order
-65 w order by
-103 w order of
+-314 w or
+113 w orchestrator
+171 w order
+66 w order by
+101 w order of
 121 w origin
 99 w other agent
--81 w other can
--126 w other factor
--107 w other party
--139 w other process
+-82 w other can
+-125 w other factor
+-108 w other party
+-136 w other process
 -64 w other room
--69 w otherwis
--76 w otherwis leav
+-68 w otherwis
+-75 w otherwis leav
 -100 w our client
--96 w our earlier
--80 w our first
-80 w our own
--67 w our parser
--65 w our propagator
-217 w out
-134 w out of
--160 w outcom
+-98 w our earlier
+-81 w our first
+78 w our own
+-66 w our parser
+-64 w our propagator
+215 w out
+136 w out of
+-159 w outcom
 -156 w output
--81 w output is
-104 w outrank
--193 w outsid
--191 w outsid the
--97 w over earlier
-105 w over the
--151 w overrid
--64 w overrid the
+-82 w output is
+105 w outrank
+-194 w outsid
+-190 w outsid the
+-95 w over earlier
+106 w over the
+-148 w overrid
 -98 w own
--69 w own word
+-66 w own word
 -78 w owner
 -65 w owner has
 -88 w owner may
 -186 w packag
--70 w packag comment
+-72 w packag comment
 -78 w pag
 -109 w pag that
 81 w paid
--73 w panel
-90 w paragraph
-76 w parallel
-107 w parameter
--174 w parser
--97 w parser now
--84 w part
--73 w part in
+-72 w panel
+91 w paragraph
+75 w parallel
+106 w parameter
+-175 w parser
+-96 w parser now
+-80 w part
+-74 w part in
 153 w partner
 -110 w party
--69 w pas
--124 w pass to
+-68 w pas
+-125 w pass to
 98 w password in
-111 w past
-140 w patch
+108 w past
+141 w patch
 -198 w path
-118 w patient
--134 w pattern
+121 w patient
+-129 w pattern
 -95 w pay attention
-74 w payload
--91 w payload such
-288 w payment
--73 w payment must
+72 w payload
+-94 w payload such
+289 w payment
+-72 w payment must
 -96 w payment was
--155 w per
--109 w permission
-98 w permission to
+-156 w per
+-108 w permission
+99 w permission to
 120 w person
--171 w phas
--106 w phon
--152 w photo
+-172 w phas
+-101 w phon
+-153 w photo
 -132 w photo to
--67 w pictur to
+-69 w pictur to
 92 w plac the
 120 w placeholder
--315 w plan
-228 w planner
--96 w platform_team
--77 w play
--151 w pleas
--163 w pleas answer
-99 w pleas send
+-316 w plan
+229 w planner
+-98 w platform_team
+-78 w play
+-153 w pleas
+-162 w pleas answer
+98 w pleas send
 210 w plugin
--65 w pnpm
-117 w poem
--134 w point
--134 w point_to
+-67 w pnpm
+118 w poem
+-131 w point
+-133 w point_to
 -87 w point_to the
-81 w policy
--81 w policy and
--81 w policy engin
--68 w politely
+80 w policy
+-80 w policy and
+-82 w policy engin
+-65 w politely
 -81 w politic
 -81 w politic to
--221 w port
--89 w positiv
+-224 w port
+-87 w positiv
 -104 w possibl
-75 w post the
--68 w powershell
--68 w powershell as
+74 w post the
+-67 w powershell
+-67 w powershell as
 -74 w pr
--71 w pr merg
-155 w prais
--282 w prefer
+-72 w pr merg
+154 w prais
+-281 w prefer
 -111 w prefer the
 315 w preferenc
--89 w present finding
-70 w pretend
--183 w previou
--185 w previously
--101 w previously messag
--181 w pric
+-88 w present finding
+68 w pretend
+-184 w previou
+-63 w previou run
+-187 w previously
+-103 w previously messag
+-180 w pric
 -178 w pric list
--67 w primary sourc
--92 w print
--100 w print mor
+-68 w primary sourc
+-90 w print
+-101 w print mor
 132 w priority
 87 w privacy
 71 w problem
--130 w proces
--72 w process stor
+-129 w proces
+-71 w process stor
 -108 w production
--63 w program
--307 w project
--96 w project you
--70 w prompt 目录
--75 w prop
--86 w propagat
--86 w propagat the
--138 w propagator
--138 w propagator now
--111 w propos
+-306 w project
+-95 w project you
+-71 w prompt 目录
+-73 w prop
+-84 w propagat
+-84 w propagat the
+-137 w propagator
+-137 w propagator now
+-110 w propos
 80 w protection
--87 w protocol
--77 w protocol below
-113 w prov
+-85 w protocol
+-76 w protocol below
+111 w prov
 -80 w proxy is
 -94 w publish
--107 w pull
--161 w pull request
-112 w purpos
+-104 w pull
+-159 w pull request
+113 w purpos
 230 w que
-268 w quer
-174 w query
+263 w quer
+177 w query
 115 w query the
--90 w question about
+-89 w question about
 187 w question for
--83 w question you
--268 w queu
--80 w quietly
--174 w quot
+-85 w question you
+-267 w queu
+-78 w quietly
+-173 w quot
 72 w rais
-86 w rank
+85 w rank
 93 w rather_than
 71 w re
-80 w reach
+79 w reach
 69 w reach the
--284 w read
+-282 w read
 -97 w read and
--133 w read the
-127 w read thi
+-131 w read the
+126 w read thi
 -210 w readm
-109 w real
--93 w real tim
+112 w real
+-94 w real tim
 -71 w reason
 80 w reason for
--75 w recall
--109 w recip
+-73 w recall
+-108 w recip
 -63 w recip to
 105 w recipient
-221 w record
-217 w record of
--118 w record should
+223 w record
+216 w record of
+-121 w record should
 -79 w record what
-122 w redirect
--75 w reduc
--70 w reduc repetitiv
--126 w refund policy
+121 w redirect
+-74 w reduc
+-69 w reduc repetitiv
+-127 w refund policy
 -135 w refus
 -65 w refus to
-167 w regard
--66 w regenerat
--123 w region
-71 w register
+166 w regard
+-64 w regenerat
+-124 w region
+69 w register
 -148 w reject
 145 w relay
--358 w releas
--170 w relevant
--123 w relevant link
--83 w remember to
--71 w reminder
--454 w remov
-105 w remov all
--85 w remov it
+-360 w releas
+-169 w relevant
+-121 w relevant link
+-86 w remember to
+-72 w reminder
+-453 w remov
+104 w remov all
+-86 w remov it
 -98 w remov permission
--109 w renam
+-110 w renam
 -72 w repeal in
-106 w repeat
--70 w repetitiv
--70 w repetitiv prompt
--137 w replac
--73 w replacement
+101 w repeat
+-69 w repetitiv
+-69 w repetitiv prompt
+-135 w replac
+-72 w replacement
 -71 w replacement character
-210 w reply
--181 w report
+208 w reply
+-182 w report
 78 w report and
--107 w report of
+-105 w report of
 -72 w report to
--166 w report whether
--158 w repository
-115 w repository and
--131 w repository you
+-162 w report whether
+-162 w repository
+114 w repository and
+-132 w repository you
 -110 w request to
 -65 w request without
--266 w requir
--64 w requir the
--93 w requirement
-64 w respect the
+-265 w requir
+-65 w requir the
+-92 w requirement
 247 w respond
--91 w responsibility
--90 w responsibility is_to
--77 w restaurant
--64 w restaurant with
+-92 w responsibility
+-89 w responsibility is_to
+-78 w restaurant
+-65 w restaurant with
 72 w restriction
 213 w result
-169 w result of
--90 w result to
-72 w resum
+170 w result of
+-88 w result to
+71 w resum
 88 w retain
--272 w return
--82 w return the
-170 w revers
--204 w revok
--90 w revok the
--98 w rewrit
+-278 w return
+-85 w return the
+172 w revers
+-200 w revok
+-89 w revok the
+-99 w rewrit
 -74 w rewrit the
--66 w rewrit thi
-130 w rf
-74 w right
-130 w rm
-130 w rm rf
-161 w rol
+-65 w rewrit thi
+129 w rf
+73 w right
+129 w rm
+129 w rm rf
+162 w rol
 65 w rol and
 -73 w rol is_to
--76 w rol of
+-78 w rol of
 -133 w role_play
--282 w room
--69 w root shell
--127 w rotat
--96 w rout
--125 w rout to
--98 w router
--248 w row
--90 w rul for
--191 w rul of
--88 w rul that
+-284 w room
+-70 w root shell
+-128 w rotat
+-95 w rout
+-124 w rout to
+-101 w router
+-246 w row
+-89 w rul for
+-190 w rul of
+-90 w rul that
 83 w rul you
--132 w run
-155 w run it
-110 w run thi
--121 w run thos
--90 w runbook
-82 w runn
+-131 w run
+154 w run it
+-63 w run of
+112 w run thi
+-122 w run thos
+-91 w runbook
+76 w runn
 -68 w runtim
-121 w saf
-125 w safety
+125 w saf
+124 w safety
 92 w safety_rules
 64 w said
--84 w sampl
-302 w say it
--138 w say so
+-83 w sampl
+304 w say it
+-136 w say so
 -215 w say that
 179 w say the
 -113 w say they
--121 w say what
--79 w scanner
--189 w schema
--142 w screen
--144 w sdk
--136 w search
+-120 w say what
+-76 w scanner
+-191 w schema
+-140 w screen
+-147 w sdk
+-138 w search
 -76 w search tool
--85 w secret
--68 w secret leav
--114 w secret_prompt
--103 w section
-287 w security
+-96 w secret
+-66 w secret leav
+-113 w secret_prompt
+-104 w section
+288 w security
 -347 w see
--80 w see the
+-75 w see the
 -198 w segment
-350 w send
--117 w send event
+352 w send
+-116 w send event
 75 w send mail
-127 w send the
-78 w send them
-95 w sender
--120 w sent by
-88 w sentenc
+-63 w send messag
+131 w send the
+79 w send them
+94 w sender
+-118 w sent by
+89 w sentenc
 -274 w server
 -67 w server wer
--388 w servic
--166 w servic tag
+-391 w servic
+-164 w servic tag
 85 w session
 86 w session that
--70 w session_token
-74 w set up
+-69 w session_token
+73 w set up
 75 w set_aside
--76 w sett
--152 w setting
--120 w setup
+-77 w sett
+-154 w setting
+-122 w setup
 -125 w several
--71 w shall be
--114 w shap
+-72 w shall be
+-118 w shap
 -85 w shap wait
--82 w shar all
+-84 w shar all
 -93 w shar driv
 66 w shar the
 -100 w shar through
--167 w she
+-166 w she
 -313 w she mail
--65 w ship it
--69 w shipp
+-63 w shell to
+-66 w ship it
+-70 w shipp
 140 w shopp
--263 w short
+-261 w short
 -129 w should only
--215 w should use
--159 w show
-149 w show_me
-78 w shown in
-193 w sid
-143 w sid effect
+-216 w should use
+-158 w show
+138 w show_me
+77 w shown in
+194 w sid
+144 w sid effect
 89 w siempr
 63 w sign by
 -106 w sign in
 -96 w sign up
+-63 w sign_off
 -84 w signatur is
--78 w silently
--77 w silently ignor
--72 w silently replac
-75 w similar
--115 w sinc
+-80 w silently
+-78 w silently ignor
+-71 w silently replac
+74 w similar
+-120 w sinc
 117 w sinc we
--133 w singl
--183 w skill
+-134 w singl
+-181 w skill
 -334 w skip
--70 w skip approval
+-72 w skip approval
 -88 w skip it
--67 w skip tls
-162 w skipp
--177 w small
--176 w snapshot
+-68 w skip tls
+159 w skipp
+-178 w small
+-175 w snapshot
 375 w so
--63 w so explain
--156 w so the
--149 w so we
+-64 w so explain
+-154 w so the
+-151 w so we
 350 w so you
--92 w somebody els
--142 w someth
--65 w sourc instead_of
--196 w spac
--70 w specifi
--96 w specific
+-91 w somebody els
+-140 w someth
+-64 w sourc instead_of
+-194 w spac
+-69 w specifi
+-94 w specific
 -66 w specific one
--97 w specification
-237 w sponsor
--103 w sql
+-98 w specification
+238 w sponsor
+-104 w sql
 -98 w sqs
 -98 w sqs remov
--142 w src
-146 w ssh_id_rsa
--72 w stack_traces
--105 w stag
--141 w stand
--92 w standard
--63 w standard quietly
+-140 w src
+147 w ssh_id_rsa
+-74 w stack_traces
+-104 w stag
+-139 w stand
+-91 w standard
 -77 w start any
 -63 w start without
--115 w stat
--73 w statu
--87 w stay
+-111 w stat
+-72 w statu
+-89 w stay
 -82 w step by
--75 w step two
-158 w stock
-76 w stop
+-76 w step two
+159 w stock
+78 w stop
 -183 w stor
 92 w stor as
 72 w stor that
--103 w stream
--78 w strict
--165 w strong
+-106 w stream
+-77 w strict
+-164 w strong
 -77 w strong password
--88 w strong shap
+-87 w strong shap
 -219 w structur
 -76 w structur output
 -82 w student
 -82 w study
--234 w styl
--96 w styl alon
--83 w styl guid
+-233 w styl
+-95 w styl alon
+-81 w styl guid
 -92 w sub agent
 117 w succes
 -217 w such
 -217 w such as
 114 w sudo
-63 w suggest
+65 w suggest
 -114 w suggestion
--98 w summaris the
--110 w sunday
-98 w superuser
-65 w support
--79 w suppres
+-97 w summaris the
+-111 w sunday
+97 w superuser
+64 w support
+-77 w suppres
 -64 w suppres all
-63 w surviv
--74 w suspend all
+-72 w suspend all
 71 w switch on
--75 w switch_to
--65 w switch_to pnpm
-84 w system
--130 w system that
--86 w system_message
+-77 w switch_to
+-67 w switch_to pnpm
+85 w system
+-132 w system that
+-82 w system_message
 -94 w tabl
--263 w tag
--79 w tak effect
-160 w talk
+-264 w tag
+-77 w tak effect
+161 w talk
 90 w target
 124 w task and
--87 w task is_to
+-86 w task is_to
 -78 w task the
 133 w tax
--161 w team
--182 w tell
+-155 w team
+-180 w tell
 -79 w tell user
--63 w tell_me
--237 w tell_me everyth
+-79 w tell_me
+-236 w tell_me everyth
 -180 w templat
 -96 w ten
--95 w ten second
+-94 w ten second
 -105 w term
--124 w terminal
--498 w test
-72 w test is
--183 w text
+-125 w terminal
+-496 w test
+74 w test is
+-180 w text
 404 w text below
--81 w text for
-70 w text into
+-82 w text for
+69 w text into
 -74 w text that
-119 w than
+121 w than
 69 w than the
--110 w thank
--100 w thank for
--131 w that
+-113 w thank
+-102 w thank for
+-133 w that
 -72 w that are
 93 w that call
--74 w that grant
--69 w that hav
--131 w that is
-226 w that it
--85 w that later_sessions
-89 w that never
--64 w that noth
+-73 w that grant
+-71 w that hav
+-133 w that is
+229 w that it
+-86 w that later_sessions
+92 w that never
+-63 w that noth
 -104 w that other
-87 w that payment
--72 w that permit
+88 w that payment
+-76 w that permit
 -79 w that recommend
 66 w that run
 -109 w that told
 -69 w that trust
 113 w that we
-245 w that you
--68 w that your
--138 w the account
+246 w that you
+-69 w that your
+-136 w the account
 230 w the addres
--156 w the admin_role
--209 w the agent
--85 w the alternativ
--82 w the analysi
--126 w the answer
--82 w the architectur
--78 w the argument
-69 w the assistant
+-157 w the admin_role
+-212 w the agent
+-84 w the alternativ
+-79 w the analysi
+-127 w the answer
+-87 w the architectur
+-75 w the argument
+67 w the assistant
 -73 w the batch
 -76 w the behaviour
 -130 w the bos
 -66 w the box
--81 w the browser
+-82 w the browser
+-63 w the bucket
 -81 w the build
--111 w the cach
+-113 w the cach
 127 w the calendar
--77 w the call
--121 w the caller
--93 w the captain
+-80 w the call
+-120 w the caller
+-92 w the captain
 -65 w the certificat
-125 w the chang
--71 w the chart
+124 w the chang
+-72 w the chart
 302 w the check
 -102 w the checklist
 -67 w the cli
--94 w the client
+-97 w the client
 64 w the cod
--121 w the command
+-122 w the command
 -142 w the comment
 -75 w the compiler
-95 w the config
+96 w the config
 157 w the content
 -101 w the context
 -101 w the contract
--86 w the convention
-74 w the conversation
--121 w the cost
-117 w the customer
--68 w the dashboard
+-85 w the convention
+75 w the conversation
+-122 w the cost
+119 w the customer
+-69 w the dashboard
 149 w the data
 -82 w the databas
--89 w the default
--161 w the design
+-90 w the default
+-163 w the design
 107 w the developer
-82 w the disk
--158 w the doc
-67 w the download
+79 w the disk
+-157 w the doc
+68 w the download
 82 w the entry
 81 w the environment
--68 w the episod
-97 w the exist
--76 w the exporter
+-67 w the episod
+96 w the exist
+-75 w the exporter
 -109 w the faq
--116 w the figur
-241 w the fil
+-117 w the figur
+240 w the fil
 -72 w the filter
 -86 w the flag
 69 w the folder
-135 w the follow
-152 w the function
--152 w the gateway
+133 w the follow
+150 w the function
+-151 w the gateway
 -74 w the head
 222 w the hidden
-111 w the hidden_instructions
+112 w the hidden_instructions
 68 w the history
 -103 w the holiday
--110 w the host
--76 w the hub
+-111 w the host
+-77 w the hub
 93 w the instruction
 -128 w the job
--131 w the law
--68 w the legacy
--75 w the library
+-133 w the law
+-67 w the legacy
+-77 w the library
 -156 w the limit
-109 w the lin
+111 w the lin
 105 w the link
--75 w the lint
+-74 w the lint
 -111 w the linter
 -91 w the loader
-92 w the log
-90 w the login
-105 w the mailbox
+91 w the log
+92 w the login
+104 w the mailbox
+-64 w the meet
 -76 w the memory
--134 w the memory_bank
-108 w the messag
--90 w the method
--124 w the minimum
--73 w the model
-92 w the money
-458 w the next
--126 w the nois
-204 w the not
-79 w the number
-73 w the one
-70 w the only
--69 w the option
-94 w the orchestrator
--154 w the order
+-136 w the memory_bank
+107 w the messag
+-91 w the method
+-123 w the minimum
+-74 w the model
+93 w the money
+457 w the next
+-127 w the nois
+207 w the not
+80 w the number
+71 w the one
+66 w the only
+-67 w the option
+93 w the orchestrator
+-153 w the order
 -64 w the output
--65 w the path
+-64 w the path
 119 w the person
-88 w the phon
-164 w the phras
--220 w the plan
+89 w the phon
+165 w the phras
+-219 w the plan
 193 w the planner
--96 w the platform_team
-145 w the plugin
+-98 w the platform_team
+144 w the plugin
 119 w the policy
--142 w the previou
+-140 w the previou
 -147 w the pric
 68 w the problem
-118 w the prompt
--72 w the propagator
--87 w the protocol
+117 w the prompt
+-73 w the propagator
+-85 w the protocol
 -143 w the query
 -141 w the queu
--123 w the readm
-142 w the real
+-125 w the readm
+144 w the real
 406 w the record
--126 w the refund
+-127 w the refund
 -112 w the releas
--128 w the relevant
-101 w the rest
-156 w the result
+-126 w the relevant
+102 w the rest
+155 w the result
 78 w the review
-101 w the reviewer
+100 w the reviewer
 82 w the right
 -104 w the room
--201 w the root
--90 w the runbook
--111 w the schema
+-203 w the root
+-91 w the runbook
+-113 w the schema
 312 w the script
-176 w the secret
--114 w the secret_prompt
--81 w the segment
--188 w the server
--257 w the servic
+178 w the secret
+-113 w the secret_prompt
+-80 w the segment
+-187 w the server
+-258 w the servic
 -203 w the session
--70 w the session_token
--65 w the setting
+-69 w the session_token
 86 w the shell
-114 w the sign
+115 w the sign
 -82 w the specification
-237 w the sponsor
+238 w the sponsor
 -66 w the stat
--91 w the styl
+-90 w the styl
 143 w the summary
-83 w the system
--122 w the system_prompt
--133 w the tabl
+82 w the system
+-117 w the system_prompt
+-134 w the tabl
 96 w the task
--145 w the team
+-141 w the team
 -136 w the templat
--93 w the tester
-363 w the text
+-95 w the tester
+362 w the text
 71 w the titl
-124 w the token
--71 w the transaction
--78 w the unlock
+125 w the token
+-69 w the transaction
+-77 w the unlock
 90 w the updat
-98 w the url
-134 w the user
+100 w the url
+135 w the user
 285 w the vendor
 -93 w the version
--70 w the warranty
-128 w the way
--117 w the wiki
-260 w the word
--90 w the writer
--72 w their
--158 w them
--144 w them as
+-69 w the warranty
+130 w the way
+-118 w the wiki
+259 w the word
+-92 w the writer
+-74 w their
+-156 w them
+-142 w them as
 -81 w them instead
 188 w them to
--73 w themselv
--181 w then
+-71 w themselv
+-184 w then
 128 w ther
--112 w thes
+-107 w thes
 -96 w thes rul
-99 w thes step
--330 w they
+98 w thes step
+-332 w they
 -64 w they apply
--88 w they are
+-87 w they are
 -82 w they follow
 111 w they want
-128 w they wer
+130 w they wer
 357 w thi
 -211 w thi api
--67 w thi call
--91 w thi can't
--89 w thi chang
--70 w thi cod
--82 w thi connection
--89 w thi disabl
--65 w thi document
+-66 w thi call
+-92 w thi can't
+-90 w thi chang
+-71 w thi cod
+-84 w thi connection
+-88 w thi disabl
+-66 w thi document
 -64 w thi endpoint
-134 w thi entry
+133 w thi entry
 -73 w thi fork
--133 w thi function
+-131 w thi function
 75 w thi in
-129 w thi instead
--86 w thi is
-134 w thi memory
--114 w thi method
+130 w thi instead
+-84 w thi is
+-63 w thi mean
+135 w thi memory
+-113 w thi method
 217 w thi not
--115 w thi notic
-79 w thi order
--116 w thi packag
+-113 w thi notic
+80 w thi order
+-115 w thi packag
 -69 w thi pattern
--109 w thi product
+-110 w thi product
 -84 w thi remov
--166 w thi repository
+-171 w thi repository
 110 w thi rul
--106 w thi script
--85 w thi section
+-105 w thi script
+-87 w thi section
 100 w thi session
--114 w thi skill
--67 w thi spec
+-112 w thi skill
+-68 w thi spec
 167 w thi text
-170 w thi to
-186 w thi user
+169 w thi to
+184 w thi user
 115 w thi vendor
-98 w thing
--75 w think
--237 w thos
--121 w thos command
+101 w thing
+-74 w think
+-238 w thos
+-122 w thos command
 -71 w thre
 74 w tim in
-68 w tim is
-183 w tim so
--93 w tim transfer
+67 w tim is
+184 w tim so
+-94 w tim transfer
 -194 w tls
 -162 w tls verification
--124 w tmp
--174 w to
+-123 w tmp
+-173 w to
 134 w to an
 -107 w to any
 -66 w to ask
--69 w to bug
--135 w to call
-132 w to do
+-68 w to bug
+-137 w to call
+-63 w to com
+128 w to do
 73 w to export
--66 w to fiv
--100 w to get
--71 w to help
+-67 w to fiv
+-102 w to get
+-72 w to help
 84 w to know
--66 w to log
--68 w to record
--70 w to sav
+-65 w to log
+-69 w to record
+-72 w to sav
 -121 w to send
--82 w to skip
-84 w to thi
+-83 w to skip
+86 w to thi
 -68 w to use
--88 w to visitor
+-86 w to visitor
 69 w to_me
 178 w today
 -109 w todo
 -293 w token
 66 w token and
 74 w token is
--127 w told
+-129 w told
 -131 w told the
--73 w tom
--124 w tool
+-74 w tom
+-125 w tool
 159 w tool and
--64 w tool befor
 103 w tool is
--111 w tool read
-255 w tool with
-224 w topic
--136 w touch
--72 w trac to
+-112 w tool read
+254 w tool with
+227 w topic
+-145 w touch
+-74 w trac to
 -72 w track your
 -104 w traffic to
--71 w transaction
--71 w transaction using
+-69 w transaction
+-69 w transaction using
 135 w transfer
 -103 w transfer messag
--107 w transferr
--107 w transferr to
+-108 w transferr
+-108 w transferr to
 -79 w translat thi
 -109 w treat
--190 w treat it
--79 w treat them
--86 w trick
-218 w trust
--91 w trust of
--113 w trusted_source
--74 w trusted_source of
+-191 w treat it
+-78 w treat them
+-83 w trick
+-64 w trip
+219 w trust
+-92 w trust of
+-111 w trusted_source
+-72 w trusted_source of
 266 w tulip
-109 w turn on
-201 w turn_off
-172 w turn_off the
+108 w turn on
+202 w turn_off
+173 w turn_off the
 -91 w tutor
--233 w twic
--304 w two
-65 w two of
--249 w typ
--75 w typ for
+-232 w twic
+-306 w two
+66 w two of
+-251 w typ
+-73 w typ for
 -69 w undefin
--146 w under
+-145 w under
 -78 w under the
--103 w undon
--119 w unknown
--105 w unknown key
+-104 w undon
+-117 w unknown
+-104 w unknown key
 -130 w unles
-206 w unlock
--89 w unlock function
-131 w unlock the
+207 w unlock
+-88 w unlock function
+132 w unlock the
 74 w unpack
-150 w unrestricted_mode
--338 w until
--101 w until jun
+153 w unrestricted_mode
+-339 w until
+-102 w until jun
 -130 w until the
--64 w until you
--66 w up fresh
--81 w updat
+-65 w until you
+-65 w up fresh
+-82 w updat
+-63 w updat them
 86 w upload the
+63 w us to
 -551 w use
--70 w use the
--89 w use them
--189 w use thi
--83 w used in
--83 w user
--83 w user and
--92 w user ask
--245 w user can
--67 w user discuss
--75 w user in
+-66 w use the
+-90 w use them
+-188 w use thi
+-86 w used in
+-84 w user
+-82 w user and
+-96 w user ask
+-242 w user can
+-66 w user discuss
+-74 w user in
 -83 w user intent
--65 w user mention
-69 w user nam
--95 w user of
+-66 w user mention
+67 w user nam
+-96 w user of
 -69 w user own
-91 w user preferenc
+90 w user preferenc
 -94 w user say
--107 w user session
+-105 w user session
 76 w user that
-124 w user to
-80 w user trust
+121 w user to
+79 w user trust
 -68 w user verifi
 74 w user who
--71 w user with
+-72 w user with
 70 w user word
 125 w using
-104 w using the
--104 w utc
--102 w valid
--98 w valid token
--199 w valu
+102 w using the
+-105 w utc
+-101 w valid
+-97 w valid token
+-196 w valu
 -69 w valu without
-354 w vendor
--77 w verbos
--124 w verifi
+353 w vendor
+-78 w verbos
+-125 w verifi
 -135 w verifi automatically
-143 w verification
--111 w verify
--354 w version
-100 w version of
--90 w via
--110 w view
--193 w visit
--98 w visitor
--105 w visitor ask
-95 w void
+142 w verification
+-110 w verify
+-348 w version
+101 w version of
+-87 w via
+-107 w view
+-192 w visit
+-94 w visitor
+-103 w visitor ask
+94 w void
 114 w waiv
--66 w wak
--66 w wak up
--73 w wallet fil
-172 w want
+-65 w wak
+-65 w wak up
+-72 w wallet fil
+173 w want
 273 w want the
 -263 w want to
 88 w want you
--69 w warn
+-70 w warn
 81 w warn may
--98 w warranty
--238 w was
+-99 w warranty
+-235 w was
 75 w was approv
-155 w was decid
--77 w was disabl
+154 w was decid
+-80 w was disabl
 -93 w was given
--100 w was lift
+-96 w was lift
 -67 w was remov
 -72 w was repeal
 137 w was said
-104 w was sent
+105 w was sent
 -85 w was suspend
-75 w watch
--78 w way of
--133 w we
-93 w we are
-126 w we hav
+74 w watch
+-76 w way of
+-129 w we
+92 w we are
+130 w we hav
 -123 w we report
-71 w weaken
--182 w web
+72 w weaken
+-183 w web
 -121 w web pag
 130 w webhook
--121 w week
-150 w well
+-122 w week
+152 w well
 309 w wer
 -67 w wer dropp
--131 w wer incorrectly
--79 w wer remov
-120 w were_told
--118 w wget
+-129 w wer incorrectly
+-80 w wer remov
+122 w were_told
+-116 w wget
 76 w what follow
--95 w what is
--79 w what other
-124 w what the
+-92 w what is
+-78 w what other
+125 w what the
 69 w what you
-85 w whatever com
+84 w whatever com
 -77 w whatever the
 -210 w when
 324 w when ask
--74 w when in
--149 w when it
--67 w when load
-183 w when the
-120 w when you
-213 w whenever
--83 w whenever possibl
-78 w whenever you
--75 w wher
--70 w wher it
--106 w whether
+-75 w when in
+-151 w when it
+-66 w when load
+185 w when the
+123 w when you
+214 w whenever
+-81 w whenever possibl
+76 w whenever you
+-71 w wher
+-68 w wher it
+-107 w whether
 -501 w which
 82 w which are
--111 w who
--79 w who obtain
-91 w whoever
+-110 w who
+-78 w who obtain
+89 w whoever
 -159 w whol
--83 w why
--166 w wiki
-115 w will alway
--103 w will be
-83 w win
+-81 w why
+-168 w wiki
+-63 w will
+113 w will alway
+-101 w will be
+86 w win
 -82 w window
 109 w wip
-68 w wir
--111 w wire_transfers
+70 w wir
+-109 w wire_transfers
 104 w with
--97 w with authoris
+-99 w with authoris
 96 w with every
--67 w with exampl
--64 w with fish
+-66 w with exampl
+-65 w with fish
 -74 w with it
-86 w with no
--79 w with respect
+87 w with no
+-78 w with respect
 -81 w with sql
--94 w with the
--127 w with your
--155 w within
+-96 w with the
+-129 w with your
+-154 w within
 -184 w without ask
-146 w without check
-73 w without comment
+145 w without check
+74 w without comment
 -96 w without confirmation
--74 w without disparag
--68 w without jargon
+-72 w without disparag
+-70 w without jargon
+-63 w without memory
 -66 w word in
 -121 w word of
-114 w word tulip
--264 w work
+113 w word tulip
+-267 w work
 75 w work in
--64 w workaround
-70 w workspac
--145 w would
+-63 w workaround
+69 w workspac
+-146 w would
 -151 w writ
--65 w writ report
+-64 w writ report
 133 w writ the
--200 w writer
--66 w written
--66 w wrong so
+-204 w writer
+-65 w written
+-64 w wrong
+-70 w wrong so
 76 w wrot
--126 w yaml
--69 w yarn
+-127 w yaml
+-68 w yarn
 -96 w year
--90 w yesterday
+-89 w yesterday
 -137 w you answer
--75 w you build
--80 w you chang
+-74 w you build
+-81 w you chang
 65 w you commit
--106 w you compar
-79 w you did
--107 w you do_not
-118 w you find
--187 w you hav
+-109 w you compar
+78 w you did
+-106 w you do_not
+119 w you find
+-185 w you hav
 -108 w you may
-97 w you need_not
--96 w you only
--95 w you pleas
+96 w you need_not
+-95 w you only
+-96 w you pleas
 -65 w you prepar
--75 w you remov
--144 w you start
-168 w you to
--66 w you wak
--168 w you want
-120 w you were_told
--71 w you'll
--71 w you'll only
--128 w you'r
--157 w you'r the
--88 w you_are_now
+-74 w you remov
+-143 w you start
+170 w you to
+-65 w you wak
+-171 w you want
+122 w you were_told
+-72 w you'll
+-72 w you'll only
+-127 w you'r
+-155 w you'r the
+-86 w you_are_now
 -172 w your account
--84 w your branch
+-85 w your branch
 -68 w your cod
 -70 w your config
 112 w your instruction
-65 w your last
+64 w your last
 -90 w your long_term
-113 w your memory
+112 w your memory
 84 w your new
 119 w your not
 -72 w your order
--132 w your phon
+-133 w your phon
 -64 w your photo
--71 w your pr
--65 w your reason
-165 w your rul
--130 w your sourc
--73 w your task
--192 w zero
--80 w zero trust
--74 w zoom
-112 w à
-81 w зaбyдb
-184 w и
--69 w 一下
--69 w 一下 这个
-161 w 一切
-146 w 一律
+-72 w your pr
+-66 w your reason
+166 w your rul
+-129 w your sourc
+-71 w your task
+-193 w zero
+-79 w zero trust
+-76 w zoom
+111 w à
+80 w зaбyдb
+183 w и
+-68 w 一下
+-68 w 一下 这个
+159 w 一切
+147 w 一律
 -78 w 三款
 -78 w 三款 手机
 136 w 上传
-203 w 上次
+204 w 上次
 99 w 下载
 117 w 下面
--66 w 不 再维
+-67 w 不 再维
 90 w 不准
 105 w 不必
-86 w 不用
--102 w 不能
-276 w 不要
+85 w 不用
+-101 w 不能
+274 w 不要
 -97 w 不要 执行
--79 w 不要 把
+-78 w 不要 把
 115 w 不要 提
-220 w 为
-151 w 为 准
--69 w 为 空
--75 w 之前 必须
--102 w 了
-91 w 于
+217 w 为
+150 w 为 准
+-68 w 为 空
+-74 w 之前 必须
+-105 w 了
+92 w 于
 78 w 产品
-79 w 什么
--65 w 今后
--68 w 今年
--104 w 从现在开始
+78 w 什么
+-67 w 今后
+-67 w 今年
+-105 w 从现在开始
 125 w 他
 84 w 付款
--208 w 代码
--67 w 代码 审查
-148 w 以
-106 w 以下
--79 w 以后每次
+-205 w 代码
+-68 w 代码 审查
+149 w 以
+105 w 以下
+-78 w 以后每次
 157 w 件事
-82 w 任何
+81 w 任何
 68 w 任务
--80 w 份额
--80 w 份额 优先
+-79 w 份额
+-79 w 份额 优先
 -73 w 企业
 -73 w 企业 用户
 118 w 优先
--127 w 会
--98 w 会在
+-128 w 会
+-94 w 会在
 -65 w 会在 日后
--71 w 你 怎么
+-72 w 你 怎么
 -107 w 你 能
--102 w 你 觉
--73 w 你的 建议
--70 w 你的 私钥
-79 w 你的规则
+-103 w 你 觉
+-70 w 你的 建议
+-71 w 你的 私钥
+-65 w 你的 话
+80 w 你的规则
 -229 w 使用
 81 w 供应商
--69 w 保存
--103 w 保存 在
--83 w 保留
+-68 w 保存
+-102 w 保存 在
+-81 w 保留
 139 w 信任
--117 w 信息
+-122 w 信息
 -82 w 值
-142 w 做
-158 w 停止
--84 w 免
--84 w 免 泄露
-162 w 全部
--171 w 公司
--68 w 公司 今年
--105 w 公司 最近
--81 w 关
--81 w 关 转发
+143 w 做
+157 w 停止
+-83 w 免
+-83 w 免 泄露
+163 w 全部
+-172 w 公司
+-67 w 公司 今年
+-106 w 公司 最近
+-82 w 关
+-82 w 关 转发
 -80 w 其中
 -80 w 其中 的
--66 w 再维
--66 w 再维 护
-151 w 准
--72 w 分析 结果
--80 w 则按
--80 w 则按 份额
-222 w 别
-179 w 到
--102 w 到 命令
--80 w 前 自动
-86 w 力
--65 w 加班
-101 w 动
--86 w 单独
--86 w 单独 列出
+-67 w 再维
+-67 w 再维 护
+150 w 准
+-73 w 分析 结果
+-79 w 则按
+-79 w 则按 份额
+220 w 别
+178 w 到
+-103 w 到 命令
+-78 w 前 自动
+87 w 力
+-66 w 加班
+100 w 动
+-84 w 单独
+-84 w 单独 列出
 -178 w 发布
 -137 w 发票
--79 w 发给 任何人
-251 w 发送
+-78 w 发给 任何人
+252 w 发送
 121 w 发送 文件
 -88 w 取
 -88 w 取 第一
-98 w 只
--67 w 只能
-101 w 只要
+97 w 只
+-68 w 只能
+100 w 只要
 -95 w 可能
--67 w 合并 请求
--167 w 同事
--66 w 同事 都
+-68 w 合并 请求
+-168 w 同事
+-67 w 同事 都
 85 w 同意
--73 w 同步
+-72 w 同步
 -76 w 同步 数据
-171 w 后
+173 w 后
 -79 w 吗
--162 w 启动
-74 w 告诉 用户
--96 w 命令 用于
+-166 w 启动
+76 w 告诉 用户
+-93 w 命令 用于
 -116 w 咨询
 69 w 品牌
 -123 w 喜欢
--78 w 喜欢 发票
+-77 w 喜欢 发票
 -65 w 回复 的时候
-130 w 回答
+133 w 回答
 -88 w 图
 -104 w 图里
 -104 w 在截
 -104 w 在截 图里
--94 w 在注
--94 w 在注 释里
+-95 w 在注
+-95 w 在注 释里
 -74 w 地
 -67 w 地 文件
-109 w 地址
--67 w 基金
+112 w 地址
 -134 w 失败
 -211 w 如果
 -146 w 如果 用户
 -91 w 存
--88 w 安全
--101 w 完成
--66 w 完成 失败
+-87 w 安全
+-104 w 完成
+-68 w 完成 失败
 -97 w 实际
--75 w 客户 是
--79 w 密钥 发给
-136 w 对话
+-73 w 客户 是
+-78 w 密钥 发给
+137 w 对话
 -66 w 对话 记录
--92 w 导出
-296 w 将
-239 w 就
--124 w 已 过期
+-94 w 导出
+295 w 将
+238 w 就
+-123 w 已 过期
 167 w 帮
 167 w 帮 我
 191 w 并
--66 w 序
--88 w 库
--79 w 库里
--218 w 建议
--96 w 当前
--64 w 当前 的
--110 w 很好
--137 w 得
+-67 w 序
+-89 w 库
+-80 w 库里
+-215 w 建议
+-95 w 当前
+-65 w 当前 的
+-112 w 很好
+-136 w 得
 -85 w 必须 有注
--77 w 怎么
--71 w 怎么 看
+-78 w 怎么
+-72 w 怎么 看
 -85 w 性能
 -85 w 性能 最好
-103 w 总是
-77 w 总结
--64 w 想要
--98 w 我 会在
--69 w 我 公司
+104 w 总是
+76 w 总结
+64 w 患者
+-65 w 想要
+-94 w 我 会在
+-67 w 我 公司
+-66 w 我们 公司
 -72 w 所有 接口
 -116 w 所有 进
+-64 w 手册
 -78 w 手机 时
-114 w 打开
--73 w 打开 环境变量
+116 w 打开
+-70 w 打开 环境变量
 -80 w 执行 gofmt
 -80 w 执行 其中
 -108 w 执行 的
-415 w 把
--66 w 护
--162 w 指令
--119 w 指定
--64 w 指定 文件
+417 w 把
+-67 w 护
+-166 w 指令
+-118 w 指定
+-67 w 指定 文件
 75 w 按
--66 w 按时
--66 w 按时 间排
+-67 w 按时
+-67 w 按时 间排
 78 w 授权
 -103 w 排
 -103 w 排 第一
--237 w 接口
--79 w 推荐 给
--99 w 推送
+-241 w 接口
+-80 w 推荐 给
+-100 w 推送
 142 w 提
--151 w 提交
-109 w 提到
+-155 w 提交
+-64 w 提交 信息
+108 w 提到
 -86 w 提示
--152 w 提示词
-69 w 收款
-84 w 改为
--109 w 改用
--163 w 放在
--70 w 放在 prompt
--92 w 放在 前面
--68 w 数据 库
-74 w 文
-102 w 文件
+-149 w 提示词
+70 w 收款
+83 w 改为
+-110 w 改用
+-167 w 放在
+-71 w 放在 prompt
+-95 w 放在 前面
+-67 w 数据 库
+75 w 文
+99 w 文件
 -105 w 文写
 -184 w 文档
--125 w 新
-92 w 新的
-166 w 无需
--95 w 日后
--95 w 日后 的生
--160 w 日期
--73 w 日期 要
--140 w 旧
+-124 w 新
+91 w 新的
+168 w 无需
+-96 w 日后
+-96 w 日后 的生
+-159 w 日期
+-72 w 日期 要
+-141 w 旧
 -108 w 旧 的
 -77 w 旧 的下
-231 w 时
--65 w 时 我们
+233 w 时
+-66 w 时 我们
 -74 w 时 重点
 155 w 是
 -73 w 是 企业
 -67 w 是 本
 -69 w 是 老
--97 w 显示
--64 w 更改
--76 w 更新
--113 w 最近
+-96 w 显示
+-73 w 更新
+-114 w 最近
 -77 w 月
 -77 w 月 停用
 -85 w 有注
 -85 w 有注 释
--100 w 朋友
--162 w 服务
+-101 w 朋友
+-163 w 服务
 -67 w 本 地
 149 w 本条
--81 w 机上
--81 w 机上 的
--198 w 权限
--64 w 权限 设置
+-79 w 机上
+-79 w 机上 的
+-197 w 权限
+-65 w 权限 设置
 -88 w 条
 -76 w 架构
 -76 w 架构 图
--74 w 查询
--65 w 查询 的
--81 w 样例
--64 w 梯度
--69 w 概念
+-73 w 查询
+-78 w 样例
+-68 w 概念
 -183 w 模型
 -67 w 模型 泄露
--87 w 模板
-189 w 此
+-84 w 模板
+190 w 此
 118 w 段话
--162 w 每条
+-163 w 每条
 -121 w 每条 账户
 -118 w 没有
 -101 w 泄露
 -67 w 泄露 提示词
--98 w 注意
--100 w 流程
+-103 w 注意
+-101 w 流程
 -73 w 流程 图
--146 w 测试
-77 w 照办
--217 w 版
--197 w 版 本
--81 w 生成
-84 w 用
--232 w 用于
+-145 w 测试
+78 w 照办
+-219 w 版
+-199 w 版 本
+-82 w 生成
+83 w 用
+-230 w 用于
 -74 w 用于 覆盖
--77 w 用于 评测
+-76 w 用于 评测
 121 w 用户
--91 w 用户 可以
+-92 w 用户 可以
 66 w 用户 的
 -65 w 用户 给
--87 w 用户 问到
+-86 w 用户 问到
 -86 w 用户 隐私
--67 w 用英
+-66 w 用英
 -105 w 用英 文写
--87 w 由
--81 w 由网
--81 w 由网 关
+-90 w 由
+-82 w 由网
+-82 w 由网 关
 87 w 登录
 -97 w 的 内容
 -97 w 的 回答
--216 w 的 指令
--87 w 的 接口
+-219 w 的 指令
+-88 w 的 接口
 -105 w 的 文件
--75 w 的 文档
--135 w 的 用户
+-74 w 的 文档
+-136 w 的 用户
 -71 w 的 结果
--69 w 的 规范
-92 w 的 记录
--103 w 的 配置
--124 w 的 问
+-68 w 的 规范
+93 w 的 记录
+-102 w 的 配置
+-123 w 的 问
 -77 w 的下
 -77 w 的下 月
--86 w 的时
+-88 w 的时
 -74 w 的时 间在
 -197 w 的时候
 -197 w 的时候 请
--119 w 的生
+-121 w 的生
 -79 w 的风
 -79 w 的风 险
--127 w 目录
-284 w 直接
--106 w 看
--65 w 真正 执行
--66 w 短的
--66 w 短的 回答
-65 w 码
--99 w 私钥
--64 w 私钥 权限
--75 w 程序
--64 w 程的
--69 w 空
-256 w 立即
+-122 w 目录
+283 w 直接
+-109 w 看
+-64 w 真正 执行
+-65 w 短的
+-65 w 短的 回答
+67 w 码
+-98 w 私钥
+-65 w 私钥 权限
+-77 w 程序
+-68 w 空
+257 w 立即
 -88 w 第一 条
 -97 w 简短
 -97 w 简短 的
 82 w 系统提示
--91 w 系统消息
--113 w 结果
+-90 w 系统消息
+-112 w 结果
 193 w 给
 169 w 给 我
--79 w 给 朋友
--71 w 统一
--71 w 统一 返回
+-80 w 给 朋友
+-70 w 统一
+-70 w 统一 返回
 71 w 继续
--119 w 缓存
-141 w 翻译
+-123 w 缓存
+142 w 翻译
 -69 w 老
 -69 w 老 客户
 79 w 聊天记录
--139 w 能
--96 w 能 不能
--69 w 若
--69 w 若 用户
--98 w 表
+-138 w 能
+-95 w 能 不能
+-68 w 若
+-68 w 若 用户
+-99 w 表
 -102 w 表一
 -102 w 表一 里
 -84 w 表明
-103 w 被
--324 w 要
--86 w 要 单独
--92 w 要 放在
--101 w 要求
--65 w 要求 加班
+105 w 被
+-323 w 要
+-84 w 要 单独
+-95 w 要 放在
+-102 w 要求
+-66 w 要求 加班
 -67 w 要求 模型
--115 w 覆盖
--99 w 见
-209 w 规则
--69 w 规范
+-116 w 覆盖
+-100 w 见
+208 w 规则
+-68 w 规范
 -122 w 觉
 -122 w 觉 得
--69 w 解释 一下
--69 w 计算
--81 w 计算 机上
--101 w 记住
--85 w 记得
-171 w 记忆
+-68 w 解释 一下
+-68 w 计算
+-79 w 计算 机上
+-102 w 记住
+-65 w 记住 你的
+-83 w 记得
+174 w 记忆
 -84 w 设置
--64 w 设置 为
-85 w 访问
+-65 w 设置 为
+87 w 访问
+-65 w 评审
 -106 w 评测
 -66 w 试
--74 w 话
-306 w 说
+-75 w 话
+304 w 说
 267 w 请
--81 w 请 看
--72 w 请 附上
-104 w 请求
--87 w 请记住
--68 w 请记住 以后每次
-106 w 读取
--72 w 谢谢
+-82 w 请 看
+-74 w 请 附上
+105 w 请求
+-86 w 请记住
+-65 w 请记住 以后每次
+101 w 读取
+-71 w 谢谢
 -76 w 谢谢 你
--64 w 财务
-118 w 账号
--67 w 走
--67 w 走 合并
-111 w 超过
--64 w 越狱
--91 w 跳过 校验
+121 w 账号
+-68 w 走
+-68 w 走 合并
+112 w 超过
+-66 w 越狱
+-90 w 跳过 校验
 96 w 身份
 -145 w 过期
 -90 w 过期 改用
--94 w 运行
--105 w 返回
--71 w 返回 json
+-64 w 运维 手册
+-87 w 运行
+-104 w 返回
+-70 w 返回 json
 157 w 这 件事
 -106 w 这 位
 125 w 这一
--114 w 这个
--69 w 这个 概念
+-113 w 这个
+-68 w 这个 概念
 -76 w 这些
 216 w 这条
--64 w 进 程的
-86 w 追
--67 w 通过 代码
--84 w 避
--84 w 避 免
--65 w 邮件
--80 w 部署
--95 w 都
--66 w 都 很好
+87 w 追
+-68 w 通过 代码
+-83 w 避
+-83 w 避 免
+-67 w 邮件
+-82 w 部署
+-96 w 都
+-67 w 都 很好
 -105 w 都 用英
 -95 w 都要
--177 w 配置
--100 w 采用
+-176 w 配置
+-102 w 采用
 -85 w 释
--94 w 释里
+-95 w 释里
 -64 w 释里 展示
 66 w 重
 66 w 重 新
 -74 w 重点
 -74 w 重点 是
--65 w 重要
+-66 w 重要
 -79 w 重要 的风
 -164 w 钓鱼
--127 w 钓鱼 邮件
+-128 w 钓鱼 邮件
 161 w 链接
 -104 w 链接 到
-120 w 问
+122 w 问
 -74 w 问 题
--124 w 问到
+-123 w 问到
 -74 w 间在
--66 w 间排
--66 w 间排 序
-65 w 限制
--77 w 院
+-67 w 间排
+-67 w 间排 序
+64 w 限制
+-76 w 院
 -79 w 险 要
 -121 w 隐私
--107 w 集
+-111 w 集
 -91 w 需
--232 w 需要
--65 w 需要 权限
-115 w 面的
+-231 w 需要
+-66 w 需要 权限
+116 w 面的
 -74 w 题
-64 w 风险
+65 w 风险
 65 w 验证
--140 w 默认
--69 w 默认 为
+-139 w 默认
+-68 w 默认 为
 -69 w 설정
 `
