@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/memoryroom/scribe"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -74,7 +75,7 @@ func serve(ctx context.Context, room *scribe.Room, ceiling scribe.Trust) (*mcp.S
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{room: room, guard: session.Guard(1), session: session, snapshot: snapshot}
+	c := &conversation{room: room, guard: session.Guard(1), session: session, snapshot: snapshot, topics: topicList{}}
 	c.server = mcp.NewServer(&mcp.Implementation{Name: "scribe", Title: "scribe: gated long-term memory", Version: version}, &mcp.ServerOptions{
 		Instructions:       instructions + "\n" + snapshot.Text,
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
@@ -102,7 +103,9 @@ type conversation struct {
 	guard    *scribe.Guard
 	snapshot scribe.Snapshot
 	server   *mcp.Server
-	topics   topicList
+
+	listing sync.Mutex // guards topics: one look at the room at a time, so that the last one counts
+	topics  topicList
 }
 
 // call is the handler of both tools. Arguments arrive as they were sent, and the guard
@@ -162,6 +165,8 @@ func contents(uri, mime, text string) *mcp.ReadResourceResult {
 // listTopics brings the list of resources up to what the conversation may see, and tells
 // subscribers of memories that changed.
 func (c *conversation) listTopics(ctx context.Context) error {
+	c.listing.Lock()
+	defer c.listing.Unlock()
 	now := map[string]scribe.Memory{}
 	for m, err := range c.room.List(ctx, "active", "changed") {
 		if err != nil {

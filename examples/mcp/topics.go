@@ -3,38 +3,32 @@ package main
 import (
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/memoryroom/scribe"
 )
 
-// topicList is what a conversation's client was told of. It is safe for concurrent use.
-type topicList struct {
-	mu   sync.Mutex        // guards told
-	told map[string]string // by path: the hash
-}
+// topicList is what a conversation's client was told of: hashes by path.
+type topicList map[string]string
 
 // update takes the memories that there are now, by path, and says what is new to the
 // client, what is gone and what changed, each in the order of the paths.
-func (l *topicList) update(now map[string]scribe.Memory) (added []scribe.Memory, gone, changed []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (l topicList) update(now map[string]scribe.Memory) (added []scribe.Memory, gone, changed []string) {
 	for _, path := range slices.Sorted(maps.Keys(now)) {
-		switch hash, ok := l.told[path]; {
+		switch hash, ok := l[path]; {
 		case !ok:
 			added = append(added, now[path])
 		case hash != now[path].Hash:
 			changed = append(changed, path)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(l.told)) {
+	for _, path := range slices.Sorted(maps.Keys(l)) {
 		if _, ok := now[path]; !ok {
 			gone = append(gone, path)
 		}
 	}
-	l.told = map[string]string{}
+	clear(l)
 	for path, m := range now {
-		l.told[path] = m.Hash
+		l[path] = m.Hash
 	}
 	return added, gone, changed
 }
