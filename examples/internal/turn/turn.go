@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/memoryroom/scribe"
 )
@@ -27,7 +28,20 @@ type Turn struct {
 	Session  *scribe.Session
 	Snapshot scribe.Snapshot // for the main agent's prompt
 	Said     string          // by the user
-	Out      io.Writer       // for people
+	Out      io.Writer       // for people; safe for concurrent use, since some hosts run hooks beside their loop
+}
+
+// printer writes one text at a time.
+type printer struct {
+	mu  sync.Mutex // guards out
+	out io.Writer
+}
+
+// Write writes a text whole.
+func (p *printer) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(text)
 }
 
 // Run plays the program with its command line, and gives its exit code: 0; 1 when it
@@ -49,7 +63,7 @@ func (p Program) Run(ctx context.Context, args []string, out, errs io.Writer) in
 		fmt.Fprintf(errs, "%s: unexpected argument %q: every input has a flag\n", p.Name, flags.Arg(0))
 		return 2
 	}
-	if err := p.converse(ctx, *dir, *said, out); err != nil {
+	if err := p.converse(ctx, *dir, *said, &printer{out: out}); err != nil {
 		fmt.Fprintf(errs, "%s: %v\n", p.Name, err)
 		return 1
 	}
