@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/journal"
@@ -39,6 +40,7 @@ type queue struct {
 	mu      sync.Mutex // guards what follows
 	waiting []*waiter
 	led     bool // one of them, or one that is over by now, carries the queue out
+	last    int  // size of the last group
 }
 
 // share carries a proposal out, possibly with others. When ctx ends before its turn has
@@ -93,6 +95,30 @@ func (q *queue) next() {
 	}
 }
 
+// linger waits for those of the last group who come again, as long as more of them come:
+// a moment's patience saves them flushes of their own. Who writes alone does not wait.
+func (q *queue) linger() {
+	for still, before := 0, 0; still < lingerTries; still++ {
+		q.mu.Lock()
+		now, enough := len(q.waiting), len(q.waiting) >= q.last
+		q.mu.Unlock()
+		if enough {
+			return
+		}
+		if now > before {
+			still, before = 0, now
+		}
+		time.Sleep(lingerPause)
+	}
+}
+
+// lingerTries pauses without anybody new end the patience: about what it takes to judge a
+// change, and less than what the two rounds of a group cost on a disk.
+const (
+	lingerTries = 6
+	lingerPause = 500 * time.Microsecond
+)
+
 // take empties the queue up to most requests.
 func (q *queue) take(most int) []*waiter {
 	q.mu.Lock()
@@ -103,10 +129,11 @@ func (q *queue) take(most int) []*waiter {
 	return taken
 }
 
-// giveBack puts requests back to the front.
-func (q *queue) giveBack(reqs []*waiter) {
+// giveBack puts requests back to the front, and notes how many are carried out.
+func (q *queue) giveBack(reqs []*waiter, shared int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.last = shared
 	q.waiting = append(slices.Clone(reqs), q.waiting...)
 }
 
@@ -121,6 +148,7 @@ func (r *Room) carryOut(lead *waiter) {
 		return
 	}
 	defer unlock()
+	r.queue.linger()
 	taken := r.queue.take(maxGroup)
 	defer func() {
 		if e := recover(); e != nil { // nobody is left waiting, whatever broke
@@ -132,7 +160,7 @@ func (r *Room) carryOut(lead *waiter) {
 	}()
 	group, rest := r.gather(taken)
 	taken = group
-	r.queue.giveBack(rest)
+	r.queue.giveBack(rest, len(group))
 	r.carryGroup(group)
 }
 

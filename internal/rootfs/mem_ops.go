@@ -220,7 +220,9 @@ func (m *Mem) Stage(files []NewFile, log string, tail []byte, dirs ...string) (l
 		}
 	}
 	for i, n := range nodes {
-		errs = append(errs, m.flush(files[i].Name, n))
+		if len(files[i].Data) > 0 { // else its name is all there is to it
+			errs = append(errs, m.flush(files[i].Name, n))
+		}
 	}
 	errs = append(errs, m.Sync(dirs...))
 	return logged, unsynced(errors.Join(errs...))

@@ -44,6 +44,10 @@ func (d *disk) Stage(files []NewFile, log string, tail []byte, dirs ...string) (
 			return false, err
 		}
 		made++
+		if len(f.Data) == 0 {
+			file.Close() // its name is all there is to it, and that is its directory's
+			continue
+		}
 		open = append(open, staged{f.Name, file})
 	}
 	if len(tail) == 0 {
@@ -56,6 +60,7 @@ func (d *disk) Stage(files []NewFile, log string, tail []byte, dirs ...string) (
 	}
 	defer logFile.Close()
 	flushed = true
+	writeOut(append(open, staged{log, logFile}))
 	errs := together([]func() error{
 		func() error { return fault("append", log, logFile.Sync()) },
 		func() error { return flushAll(open) },
