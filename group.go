@@ -97,7 +97,7 @@ func (q *queue) next() {
 
 // linger waits for those of the last group who come again, as long as more of them come:
 // a moment's patience saves them flushes of their own. Who writes alone does not wait.
-func (q *queue) linger() {
+func (q *queue) linger(ctx context.Context) {
 	for still, before := 0, 0; still < lingerTries; still++ {
 		q.mu.Lock()
 		now, enough := len(q.waiting), len(q.waiting) >= q.last
@@ -108,7 +108,9 @@ func (q *queue) linger() {
 		if now > before {
 			still, before = 0, now
 		}
-		time.Sleep(lingerPause)
+		pause, cancel := context.WithTimeout(ctx, lingerPause)
+		<-pause.Done()
+		cancel()
 	}
 }
 
@@ -148,7 +150,7 @@ func (r *Room) carryOut(lead *waiter) {
 		return
 	}
 	defer unlock()
-	r.queue.linger()
+	r.queue.linger(lead.ctx)
 	taken := r.queue.take(maxGroup)
 	defer func() {
 		if e := recover(); e != nil { // nobody is left waiting, whatever broke

@@ -59,13 +59,18 @@ func (d *disk) Stage(files []NewFile, log string, tail []byte, dirs ...string) (
 		return false, err
 	}
 	defer logFile.Close()
+	all := []func() error{func() error { return fault("append", log, logFile.Sync()) }}
+	for _, s := range open {
+		all = append(all, func() error { return fault("sync", s.name, s.file.Sync()) })
+	}
+	ofDirs, closeDirs, err := d.flushes(dirs)
+	defer closeDirs()
+	if err != nil {
+		return false, takeBack(logFile, size, log, err)
+	}
 	flushed = true
 	writeOut(append(open, staged{log, logFile}))
-	errs := together([]func() error{
-		func() error { return fault("append", log, logFile.Sync()) },
-		func() error { return flushAll(open) },
-		func() error { return d.Sync(dirs...) },
-	})
+	errs := together(append(all, ofDirs...))
 	if errs[0] != nil {
 		_ = logFile.Truncate(size) // as after an append
 	}

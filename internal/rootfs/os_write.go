@@ -165,41 +165,59 @@ func syncDir(f *os.File) error {
 	return err
 }
 
+// Sync opens everything before it flushes anything: what is flushed at one moment shares
+// the disk's work, and what comes a moment later does not.
 func (d *disk) Sync(names ...string) error {
-	flushes := make([]func() error, len(names))
-	for i, name := range names {
-		flushes[i] = func() error { return d.sync(name) }
-	}
-	return errors.Join(together(flushes)...)
+	flushes, closeAll, err := d.flushes(names)
+	defer closeAll()
+	return errors.Join(append(together(flushes), err)...)
 }
 
-func (d *disk) sync(name string) error {
+// flushes opens files and directories, as far as that is possible, and gives a flush of
+// each.
+func (d *disk) flushes(names []string) (flushes []func() error, closeAll func(), err error) {
+	var open []func()
+	for _, name := range names {
+		flush, closed, oerr := d.openToSync(name)
+		if oerr != nil {
+			err = errors.Join(err, fault("sync", name, oerr))
+			continue
+		}
+		open = append(open, closed)
+		flushes = append(flushes, func() error { return fault("sync", name, flush()) })
+	}
+	return flushes, func() {
+		for _, closed := range open {
+			closed()
+		}
+	}, err
+}
+
+func (d *disk) openToSync(name string) (flush func() error, closed func(), err error) {
 	h, base, err := d.parent("sync", name)
 	if err != nil {
-		return err
+		return nil, nil, err
+	}
+	if base == "." {
+		return func() error { return syncDir(h.file) }, h.close, nil
 	}
 	defer h.close()
-	if base == "." {
-		return fault("sync", name, syncDir(h.file))
-	}
 	fi, err := h.root.Lstat(base)
 	if err != nil {
-		return fault("sync", name, err)
+		return nil, nil, err
 	}
 	if fi.Mode()&fs.ModeType == fs.ModeDir {
 		sub, err := d.enter(h, base)
 		if err != nil {
-			return fault("sync", name, err)
+			return nil, nil, err
 		}
-		defer sub.close()
-		return fault("sync", name, syncDir(sub.file))
+		return func() error { return syncDir(sub.file) }, sub.close, nil
 	}
 	f, _, err := d.plain(h, base, openForSync)
 	if err != nil {
-		return fault("sync", name, err)
+		return nil, nil, err
 	}
-	defer f.Close()
-	return fault("sync", name, f.Sync())
+	return f.Sync, func() { f.Close() }, nil
 }
 
 func (d *disk) Remove(name string) error {
