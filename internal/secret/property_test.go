@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,31 @@ func TestNoFindingIsLostBySurroundings(t *testing.T) {
 		after := rapid.SampledFrom([]string{"", " ", "。", "，然后", ")", "\"", ", then", ".", "`", "\n", "」", "!", ";"}).Draw(t, "after")
 		if found := Scan(before + token + after); !has(found, rule, len(before), len(before)+len(token)) {
 			t.Fatalf("%s after %q, before %q: got %v", rule, before, after, rules(found))
+		}
+	})
+}
+
+// TestChunksAgree: what is found in two notes is found in both together, and nothing
+// else.
+func TestChunksAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(label string) string {
+			token, _ := anyToken(t)
+			return rapid.SampledFrom([]string{
+				"Use " + token + " for now.", "The build is green.", "password: " + passwordValues["with signs"](source(rapid.Uint64().Draw(t, label))), "换成" + token + "后恢复。",
+				"{\"token\": \"" + token + "\"}", "a\u200bb " + strewn(source(rapid.Uint64().Draw(t, label)), token, "\u200b", 2), "Commit 9f2c41d7a0b35e6688f1c2d4e7b9a0c3d5f71e28.", "- key: " + token[:len(token)-1],
+			}).Draw(t, label+" note")
+		}
+		const between = "\n\n---\n\n"
+		a, b := draw("first"), draw("second")
+		var want []Finding
+		want = append(want, Scan(a)...)
+		for _, f := range Scan(b) {
+			f.Offset += len(a) + len(between)
+			want = append(want, f)
+		}
+		if got := Scan(a + between + b); !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
 }
