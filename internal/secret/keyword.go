@@ -250,6 +250,7 @@ func (s *scanner) assignment(k *keyword, i int) (int, bool) {
 		op = s.distant(n.end)
 	}
 	if op.value < 0 || op.value >= len(s.text) {
+		s.inFront(k.kind, n)
 		return 0, false
 	}
 	start, end, quoted := s.valueAt(k.kind, op.value)

@@ -117,6 +117,49 @@ func named(rest string) bool {
 	return len(rest) > 5 && equalFold(rest[:5], "value")
 }
 
+// inFront looks for a value that the sentence names behind it: "use x as the API key",
+// "x is our new token". Only words may stand in between, and the value must hold
+// capitals, small letters and digits.
+func (s *scanner) inFront(k kind, n name) {
+	text, p := s.text, n.start
+	if k == kindKey && !qualifies(n.before) || k != kindKey && k != kindSecret && k != kindPassword {
+		return
+	}
+	for range 6 {
+		if p == 0 || text[p-1] != ' ' {
+			return
+		}
+		end := p - 1
+		for p = end; p > 0 && end-p < 12 && class[text[p-1]]&isLetter != 0; {
+			p--
+		}
+		if w := text[p:end]; w == "" {
+			return
+		} else if w != "as" && w != "is" {
+			continue
+		}
+		break
+	}
+	if p == 0 || text[p-1] != ' ' {
+		return
+	}
+	end := p - 1
+	for end > 0 && strings.IndexByte("\"'`*", text[end-1]) >= 0 {
+		end--
+	}
+	start := end
+	for start > 0 && end-start < maxUser && (urlSafe(text[start-1]) || strings.IndexByte("+/=", text[start-1]) >= 0) {
+		start--
+	}
+	if start == end || len(s.found) > 0 && s.found[len(s.found)-1].Offset+s.found[len(s.found)-1].Length > start {
+		return
+	}
+	v := text[start:end]
+	if sh := shapeOf(v); sh.upper >= 2 && sh.lower >= 2 && sh.digit >= 2 && sh.best >= 16 && keyValue(v, true) {
+		s.record("secret.assignment", start, end)
+	}
+}
+
 // plausible reports whether the word at the front holds a digit, so that it may be a
 // value and not the next word of a sentence.
 func plausible(rest string) bool {
