@@ -2,11 +2,14 @@ package scribe
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // one gives the only memory of a stage that has the path.
@@ -261,4 +264,39 @@ func lastRow(t testing.TB, r *Room) int64 {
 		seq = rec.Seq
 	}
 	return seq
+}
+
+// TestAdoptMany: a folder is adopted in one batch of whatever size, bound to what was
+// listed; what was changed since is told, and the others are taken.
+func TestAdoptMany(t *testing.T) {
+	ctx := context.Background()
+	const n = 600 // more than one append of the journal holds
+	r, mem := newRoom(t, nil)
+	for i := range n {
+		mem.Plant(fmt.Sprintf("n%03d.md", i), rootfs.File, []byte(fmt.Sprintf("Note %d.\n", i)))
+	}
+	mem.Plant("token.md", rootfs.File, []byte("key "+githubToken()+"\n"))
+	seen := listed(t, r, stageUnaccepted)
+	for _, m := range seen {
+		if told := len(m.Findings) > 0; told != (m.Path == "token.md") {
+			t.Errorf("%s is listed with %q", m.Path, ruleNames(m.Findings))
+		}
+	}
+	mem.Plant("n007.md", rootfs.File, []byte("Changed since.\n"))
+	vs, err := r.Adopt(ctx, UserVerified, seen...)
+	if err != nil || len(vs) != n+1 {
+		t.Fatal(len(vs), err)
+	}
+	for i, v := range vs {
+		want := map[string]string{"n007.md": "stale.base", "token.md": "secret.github-pat"}[seen[i].Path]
+		if (v.Outcome == Accepted) != (want == "") || want != "" && v.Findings[0].Rule != want {
+			t.Errorf("%s: %v %q, want %q", seen[i].Path, v.Outcome, ruleNames(v.Findings), want)
+		}
+	}
+	if got := len(listed(t, r)); got != n-1 {
+		t.Errorf("%d adopted, want %d", got, n-1)
+	}
+	if got := len(listed(t, reopen(t, mem, nil))); got != n-1 {
+		t.Errorf("%d after a restart, want %d", got, n-1)
+	}
 }
