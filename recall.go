@@ -42,6 +42,7 @@ const (
 	maxHits      = 20
 	defHitBytes  = 8_000
 	maxSnippet   = 240 // runes of a quoted snippet
+	spareHits    = 8   // looked at beyond twice of what is asked
 	maxQueryText = 1_000
 
 	recallDescription = "Search the long-term memory by words. Returns the best matching memories with a quoted piece of each; view one by its path to read it whole."
@@ -138,7 +139,7 @@ func (r *Room) search(ctx context.Context, q Query, ceiling Trust) (a answer, er
 		}
 	}
 	// More than were asked for: some may be gone, or say the same.
-	found, drops, docs := lex.search(lexical.Query{Text: q.Text, Max: lexical.MaxHits, Day: dayOf(r.opts.Now())})
+	found, drops, docs := lex.search(lexical.Query{Text: q.Text, Max: 2*most + spareHits, Day: dayOf(r.opts.Now())})
 	a.note(drops, docs, len(found))
 	said := map[string]bool{}
 	for i, f := range found {

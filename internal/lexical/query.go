@@ -112,7 +112,7 @@ type compound struct {
 
 // pair is two units beside each other in the query.
 type pair struct {
-	a      int
+	a, b   int
 	reach  uint32 // the most words from a to b in a document
 	weight int64
 	next   int // the pair before with the same b; -1: none
@@ -287,7 +287,7 @@ func (s *search) pair() {
 			a, b := s.words[before].unit, w.unit
 			if a != b && s.units[a].term >= 0 && s.units[b].term >= 0 {
 				weight := (s.units[a].idf + s.units[b].idf) / 2
-				s.pairs = append(s.pairs, pair{a, uint32(i - before + pairSlack), weight, s.placed[b].pair, false})
+				s.pairs = append(s.pairs, pair{a, b, uint32(i - before + pairSlack), weight, s.placed[b].pair, false})
 				s.placed[b].pair = len(s.pairs) - 1
 			}
 		}

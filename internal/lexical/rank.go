@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -44,8 +45,9 @@ type place struct {
 	unit uint16
 }
 
-// look reads each of the best documents once more, in the order of its words.
-func (s *search) look(day int32) {
+// look reads the best documents once more, in the order of their words. What can not
+// come among the first limit, whatever its words' places, is left as it is, behind them.
+func (s *search) look(limit int, day int32) {
 	for i := range s.units {
 		if t := s.units[i].term; t >= 0 {
 			s.mark[t] = uint16(i) + 1
@@ -56,8 +58,15 @@ func (s *search) look(day int32) {
 			s.mark[p.term] = uint16(i) + 1 + maxUnits
 		}
 	}
+	s.first = s.first[:0]
 	for i := range s.best {
-		s.closely(&s.best[i], day)
+		r := &s.best[i]
+		s.closely(r, limit, day)
+		at, _ := slices.BinarySearchFunc(s.first, r.score, func(a, b int64) int { return cmp.Compare(b, a) })
+		if at < limit {
+			s.first = slices.Insert(s.first, at, r.score)
+			s.first = s.first[:min(len(s.first), limit)]
+		}
 	}
 	for i := range s.units {
 		if t := s.units[i].term; t >= 0 {
@@ -70,33 +79,56 @@ func (s *search) look(day int32) {
 	s.sort()
 }
 
+// share is v over the idf of all units, in 1e-6, at a weight in thousandths.
+func (s *search) share(v, weight int64) int64 { return v * 1000 / max(1, s.sum) * weight }
+
 // closely scores one document anew. Where BM25F met one unit alone, there is nothing to
-// look for.
-func (s *search) closely(r *ranked, day int32) {
-	d := &s.x.slots[r.slot]
-	have, exact := mask{s.with[r.slot]}, mask{}
-	s.met = s.met[:0]
-	if w := s.with[r.slot]; w&rest != 0 || w&(w-1) != 0 {
-		have, exact = s.places(d)
+// look for; where what it met could not lift the document among the first, no need to.
+func (s *search) closely(r *ranked, limit int, day int32) {
+	with := s.with[r.slot]
+	have, exact := mask{with &^ rest}, mask{}
+	r.parts = Parts{Terms: s.share(r.score, 1000)}
+	if day > 0 {
+		r.parts.Recency = recency(day, s.x.slots[r.slot].day) * ofRecency / 1000
 	}
-	best, pairs := s.together()
-	for i, set := range have { // a unit by itself, as an identifier's joined form has it
+	best, all, pairs := int64(0), int64(0), int64(0)
+	if with&rest == 0 {
+		for set := with; set != 0; set &= set - 1 {
+			u := &s.units[bits.TrailingZeros64(set)]
+			best, all = max(best, u.idf), all+u.idf
+			r.parts.Coverage += u.weight
+		}
+		for i := range s.pairs {
+			if p := &s.pairs[i]; with>>min(p.a, 63)&1 != 0 && with>>min(p.b, 63)&1 != 0 {
+				pairs += p.weight
+			}
+		}
+		most := r.parts.Terms + r.parts.Recency + s.share(all, ofWindow) + s.share(pairs, ofPairs)
+		if len(s.first) == limit && most < s.first[limit-1] {
+			r.score = 0 // behind all that were looked at
+			return
+		}
+	}
+	if pairs = 0; with&rest != 0 || with&(with-1) != 0 {
+		have, exact = s.places(&s.x.slots[r.slot])
+		r.parts.Coverage = s.worth(&have, func(u *unit) int64 { return u.weight })
+		best, pairs = s.together()
+		best = max(best, s.alone(&have))
+	}
+	r.parts.Window, r.parts.Pairs = s.share(best, ofWindow), s.share(pairs, ofPairs)
+	r.parts.Exact = s.share(s.worth(&exact, func(u *unit) int64 { return u.idf }), ofExact)
+	r.score = r.parts.Terms + r.parts.Window + r.parts.Pairs + r.parts.Exact + r.parts.Recency
+}
+
+// alone is the idf of the best unit by itself: one that stands in a joined form only has
+// no place.
+func (s *search) alone(m *mask) (best int64) {
+	for i, set := range m {
 		for ; set != 0; set &= set - 1 {
 			best = max(best, s.units[i*64+bits.TrailingZeros64(set)].idf)
 		}
 	}
-	share := func(v, weight int64) int64 { return v * 1000 / max(1, s.sum) * weight }
-	r.parts = Parts{
-		Terms:    share(r.score, 1000),
-		Window:   share(best, ofWindow),
-		Pairs:    share(pairs, ofPairs),
-		Exact:    share(s.worth(&exact, func(u *unit) int64 { return u.idf }), ofExact),
-		Coverage: s.worth(&have, func(u *unit) int64 { return u.weight }),
-	}
-	if day > 0 {
-		r.parts.Recency = recency(day, d.day) * ofRecency / 1000
-	}
-	r.score = r.parts.Terms + r.parts.Window + r.parts.Pairs + r.parts.Exact + r.parts.Recency
+	return best
 }
 
 // together finds, among the places at hand, the best stretch and the pairs.

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -77,8 +78,10 @@ type search struct {
 	score   []int64  // by slot
 	with    []uint64 // by slot: the first units that it has, and rest
 	touched []uint32 // slots with a score
+	table   saturations
 	chosen  []candidate
 	best    []ranked
+	first   []int64  // the best final scores so far
 	mark    []uint16 // by term: its unit + 1, or its joined probe + 1 + maxUnits
 	met     []place  // of the document at hand
 	placed  [maxUnits]struct {
@@ -139,7 +142,7 @@ func (x *Index) Search(q Query) ([]Hit, Drops) {
 	s.afford()
 	s.accumulate()
 	s.choose()
-	s.look(q.Day)
+	s.look(limit, q.Day)
 	if s.floor(); len(s.best) == 0 {
 		return nil, s.drops
 	}
@@ -156,39 +159,48 @@ func (x *Index) Search(q Query) ([]Hit, Drops) {
 // idf * tf(k1+1)/(tf+damp), which no order of terms or documents changes.
 func (s *search) accumulate() {
 	x := s.x
-	fixed, slope := damping(int64(x.live), x.total)
+	s.table.prepare(int64(x.live), x.total)
+	var one [16]byte
 	for i := range s.probes {
 		p := &s.probes[i]
-		worth := p.idf * p.weight / asUnit
 		l := &x.lists[p.term]
-		bit := p.bit()
-		at, tf := uint32(0), l.rest
 		if l.rest < many {
-			s.credit(l.last, bit, worth, tf, fixed, slope)
-			continue
-		}
-		step := uint32(0)
-		for b, i := x.blocks[l.rest-many], 0; i < len(b); {
-			step, i = uvarint(b, i)
-			tf, i = uvarint(b, i)
-			at += step
-			s.credit(at, bit, worth, tf, fixed, slope)
+			b := binary.AppendUvarint(one[:0], uint64(l.last))
+			s.credit(p, binary.AppendUvarint(b, uint64(l.rest)))
+		} else {
+			s.credit(p, x.blocks[l.rest-many])
 		}
 	}
 }
 
-// credit adds what one posting is worth.
-func (s *search) credit(at uint32, bit uint64, worth int64, tf uint32, fixed, slope int64) {
-	words := s.x.length[at]
-	if words == 0 {
-		return // removed
+// credit adds what the postings of one probe are worth. It is where a search spends its
+// time.
+func (s *search) credit(p *probe, b []byte) {
+	length, score, with := s.x.length, s.score, s.with
+	worth, bit := p.idf*p.weight/asUnit, p.bit()
+	at, step, tf := uint32(0), uint32(0), uint32(0)
+	for i := 0; i < len(b); {
+		step, i = uvarint(b, i)
+		tf, i = uvarint(b, i)
+		at += step
+		words := length[at]
+		if words == 0 {
+			continue // removed
+		}
+		words--
+		var sat int64
+		if words < uint32(len(s.table.known[0])) && tf <= tabled*inBody && tf%inBody == 0 {
+			sat = int64(s.table.known[tf/inBody][words])
+		} else {
+			sat = saturation(int64(tf), s.table.damp(words))
+		}
+		if score[at] == 0 {
+			s.touched = append(s.touched, at)
+		}
+		// At least 1, so that a score of 0 means untouched.
+		score[at] += max(1, worth*sat>>fracBits)
+		with[at] |= bit
 	}
-	if s.score[at] == 0 {
-		s.touched = append(s.touched, at)
-	}
-	s.with[at] |= bit
-	// At least 1, so that a score of 0 means untouched.
-	s.score[at] += max(1, gain(worth, int64(tf), fixed+int64(words-1)*slope>>slopeBits))
 }
 
 // choose takes the MaxHits best.
@@ -199,7 +211,7 @@ func (s *search) choose() {
 		if s.score[at] < least {
 			continue
 		}
-		if len(s.chosen) == 8*MaxHits { // a few sorts of many, and not one of each
+		if len(s.chosen) == 2*MaxHits { // a few sorts of many, and not one of each
 			s.cut()
 			least = s.chosen[MaxHits-1].score
 		}
