@@ -3,8 +3,11 @@ package scribe
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
@@ -51,6 +54,45 @@ func BenchmarkSnapshot(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkSnapshotDisk renders a room on the real disk: cold, where every file is read,
+// and unchanged, where none is.
+func BenchmarkSnapshotDisk(b *testing.B) {
+	ctx := context.Background()
+	for _, entries := range []int{1000, 10_000} {
+		dir := b.TempDir()
+		r, err := Open(dir, &Options{Limits: Limits{Memories: entries}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var seen []Memory
+		for i := range entries {
+			name, text := fmt.Sprintf("n%05d.md", i), fmt.Sprintf("Note %d.\n%s", i, prose(1000))
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			seen = append(seen, describe(name, stageUnaccepted, []byte(text)))
+		}
+		if vs, err := r.Adopt(ctx, UserObserved, seen...); err != nil || vs[entries-1].Outcome != Accepted {
+			b.Fatal(vs, err)
+		}
+		time.Sleep(3 * time.Second) // a younger file may change within one tick, and is read
+		for _, cold := range []bool{true, false} {
+			b.Run(fmt.Sprintf("entries=%d/cold=%v", entries, cold), func(b *testing.B) {
+				for b.Loop() {
+					if cold {
+						r.glances = newGlances()
+					}
+					sn, _, err := r.render(ctx, extent{bytes: defSnapshotBytes, lines: snapshotLines})
+					if err != nil || len(sn.Shown)+sn.Omitted != entries {
+						b.Fatal(len(sn.Shown), sn.Omitted, err)
+					}
+				}
+			})
+		}
+		r.Close()
 	}
 }
 

@@ -2,6 +2,7 @@ package scribe
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -23,6 +24,7 @@ import (
 // and Purge removes it.
 //
 //	cacheMagic
+//	settled: 32 bytes, see below
 //	files:   number, then for each the length of its path, its path, its hash, its stamp
 //	CRC-32C of all before it, 4 bytes, little endian
 //	indexes: for each the trust of its ceiling, its length and its bytes, see lexical.Encode
@@ -39,6 +41,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type cached struct {
 	files   map[string]stamped
 	indexes map[Trust][]byte
+	settled [32]byte // digest of the journal's head and of MEMORY.md when that had the lines it should have; else zero
 }
 
 // stamped is what a file was found to hold, and under which stamp.
@@ -49,7 +52,8 @@ type stamped struct {
 
 // encode gives the cache as bytes.
 func (c *cached) encode() []byte {
-	b := binary.AppendUvarint([]byte(cacheMagic), uint64(len(c.files)))
+	b := append([]byte(cacheMagic), c.settled[:]...)
+	b = binary.AppendUvarint(b, uint64(len(c.files)))
 	for path, f := range journal.Sorted(c.files) {
 		b = binary.AppendUvarint(b, uint64(len(path)))
 		b = append(append(b, path...), f.sum[:]...)
@@ -95,6 +99,7 @@ func decodeCache(data []byte) (c cached) {
 		return cached{}
 	}
 	take(uint64(len(cacheMagic)))
+	copy(c.settled[:], take(uint64(len(c.settled))))
 	c.files = map[string]stamped{}
 	for n := number(); n > 0 && ok; n-- {
 		var f stamped
@@ -152,6 +157,14 @@ func (c *cached) unmoved(path string, e rootfs.Entry, hash string) bool {
 	return ok && e.Stamp != (rootfs.Stamp{}) && f.stamp == e.Stamp && hex.EncodeToString(f.sum[:]) == hash
 }
 
+// settledAs names the state of the journal together with what MEMORY.md holds.
+func (r *Room) settledAs(w *world) [32]byte {
+	r.mu.Lock()
+	head := r.ledger.head
+	r.mu.Unlock()
+	return sha256.Sum256(append([]byte(head.String()+"\n"), w.index...))
+}
+
 // keepCache writes the cache of a large room, when more than a few memories changed since
 // it was read. It is the last thing that a handle does, and its failure is nobody's. Only
 // indexes that stand at this moment's state are kept, under the room's lock: an older one
@@ -189,6 +202,9 @@ func (r *Room) keepCache() {
 		lex.mu.Unlock()
 	}
 	if len(next.indexes) > 0 && changes > len(state.Accepted)/32 {
+		if w, err := r.world(ctx); err == nil && string(r.rebuiltIndex(w)) == string(w.index) {
+			next.settled = r.settledAs(w)
+		}
 		_ = r.disk.LibReplace(cacheName, next.encode())
 	}
 }

@@ -43,7 +43,7 @@ func TestCache(t *testing.T) {
 	var again *Room
 	n := 0
 	mem.Hook(func(op, name string) error {
-		if op == "read" && strings.HasPrefix(name, "n") {
+		if op == "read" && (strings.HasPrefix(name, "n") || strings.Contains(name, "versions/")) {
 			n++
 		}
 		return nil
@@ -61,6 +61,11 @@ func TestCache(t *testing.T) {
 	data, err := again.disk.LibRead(cacheName, maxCache)
 	if err != nil {
 		t.Fatal(err)
+	}
+	mem.Plant(indexName, rootfs.File, []byte("- lost\n"))
+	reopen(t, mem, nil)
+	if index := byName(t, mem, indexName); !strings.Contains(index, "n0001.md") {
+		t.Errorf("MEMORY.md was not mended: %.80q", index)
 	}
 	damaged := slices.Clone(data)
 	damaged[len(damaged)/2] ^= 1
@@ -116,4 +121,13 @@ func TestPurgeDropsCache(t *testing.T) {
 	if data, err := again.disk.LibRead(cacheName, maxCache); err != nil || strings.Contains(string(data), "xylophon") {
 		t.Errorf("after closing: %d bytes, %v", len(data), err)
 	}
+}
+
+func byName(t testing.TB, mem *rootfs.Mem, name string) string {
+	t.Helper()
+	data, err := mem.Read(name, maxCache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }

@@ -464,6 +464,9 @@ func (r *Room) tidy(ctx context.Context) error {
 	if len(acceptedPaths(w.state)) == 0 {
 		return nil
 	}
+	if r.cache.settled != [32]byte{} && r.cache.settled == r.settledAs(w) {
+		return nil // looked at when the cache was written, and nothing moved since
+	}
 	if next := r.rebuiltIndex(w); string(next) != string(w.index) {
 		return ignoreChanged(r.replaceIndex(w.index, next))
 	}
