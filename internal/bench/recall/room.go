@@ -65,7 +65,9 @@ func roomOf(out io.Writer, c *notes, dir string, all []result) error {
 		{"a guard's first search", list},
 		{"close, which keeps the index", func() error { return r.Close() }},
 		{"open and first search, with that cache", open},
-		{"close again", func() error { return r.Close() }},
+		{"close again, with the stamps of what was read", func() error { return r.Close() }},
+		{"open and first search, with that", open},
+		{"close", func() error { return r.Close() }},
 	} {
 		if err := step(s.name, s.do); err != nil {
 			return err
