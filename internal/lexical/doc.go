@@ -1,6 +1,6 @@
 // Package lexical is a deterministic search over short texts: BM25F with stemming,
-// identifiers and the scripts without spaces. It holds everything in memory,
-// touches no disk, and gives the same hits and the same scores for the same set of
+// identifiers and the scripts without spaces. It holds its index in
+// memory and none of the texts, touches no disk, and gives the same hits and the same scores for the same set of
 // documents on every machine, whatever the order in which they came.
 //
 // # Vocabulary
