@@ -80,6 +80,11 @@
 //	    lock                   an OS lock is held on the open file
 //	    local                  this directory's identity, and a key for hashes
 //	    audit.jsonl            the journal: append-only, hash-chained, no content
+//	    audit/<row>.jsonl      its older rows, sealed at a mebibyte; beside them what rows
+//	                           that Prune dropped added up to, and sides that were joined
+//	    audit.torn.<n>         the end of an append that a crash cut short, kept aside
+//	    checkpoint             what the journal adds up to: a cache, believed only over
+//	                           the very bytes that it was made from
 //	    versions/<row>-<hash>.md    the text that each row of the journal put in place
 //	    pending/<id>.md        held candidates: a line of JSON, then the text
 //	    archive/<row>/<path>   retired memories, by the row that retired them
@@ -126,6 +131,23 @@
 // Options.Key the rows carry a MAC instead and a room may travel; then rows without
 // a right MAC do not count.
 //
+// Clones that share the key may both write, and be merged with plain git
+// ([Room.GitAdvice] says what to ignore). The next Open joins their journals: what one
+// side changed is taken over with the trust that it had there; where both changed a
+// memory, git's result decides when it is what one of them accepted, else one side's text
+// is shown, the other's is kept, and the file is an outside change. An unresolved merge
+// is shown to no model and can not be adopted. Rows without a right MAC are kept aside.
+//
+// # History
+//
+// The journal and the versions give the room back as it was at any row ([Room.At],
+// [Room.Rollback]), as far back as [Room.Prune] left it. [Room.Check] compares all that
+// is there with the rows, read anew from the files, and mends what it can.
+// [Room.Verify] tells whether a head that was kept elsewhere still lies on the chain.
+// By itself a plain chain shows changed, reordered and missing rows in the middle; it
+// does not show rows cut off at its end, nor a chain written anew by somebody with the
+// user's rights, nor who wrote a row.
+//
 // # One truth
 //
 // A key has one active memory. What takes a taken key names what it supersedes
@@ -160,7 +182,9 @@
 //     fact-shaped lie from a trusted source is stored. Provenance bounds the damage.
 //   - Anything against a process with the user's own rights: it can rewrite the room
 //     and .scribe with it. A head kept elsewhere ([Room.Head]) shows that.
-//   - That a plain hash chain shows rows cut off at its end.
+//   - That a plain hash chain shows rows cut off at its end: see History above.
+//   - That somebody without the key, who may write to a shared repository, does not bring
+//     back rows that a clone wrote once: they are authentic, and are joined.
 //   - What a foreign tool does between [Guard.Check] and its own use of a path.
 //   - Network file systems' locks, and disks that lie about a flush. Outside Linux a
 //     swap leaves a window of microseconds in which an editor's save can be lost.
