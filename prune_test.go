@@ -249,6 +249,9 @@ func TestPruneRows(t *testing.T) {
 		i := slices.IndexFunc(names, func(n string) bool { return lastOfBase(n) > 0 })
 		data := must1(r.disk.LibRead(segmentDir+"/"+names[i], maxCheckpoint))
 		mem.Plant(".scribe/"+segmentDir+"/"+names[i], rootfs.File, []byte(strings.Replace(string(data), `"operator"`, `"unknown"`, 1)))
+		if fs, err := r.Check(ctx, false); err != nil || !slices.Contains(rulesOf(fs, Held), "check.chain "+auditName) {
+			t.Errorf("a forged base was not found: %v, %v", fs, err)
+		}
 		mem.Unplant(".scribe/" + checkpointName)
 		if _, err := tryOpen(t, mem.CrashClone(newRNG(1), 1)); err == nil {
 			t.Error("a forged base was believed")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,8 +203,14 @@ func TestG10_CheckpointIsACache(t *testing.T) {
 				mac = fmt.Appendf(nil, "%x", checkpointMAC(make([]byte, keySize), body))
 			}
 			mem.Plant(".scribe/"+checkpointName, rootfs.File, append(append(mac, '\n'), body...))
-			if r, err := opened(mem); err != nil || stateOf(t, r) != want {
-				t.Errorf("%v", err)
+			mem.Plant("poison.md", rootfs.File, []byte("poison")) // so that it would be shown
+			again, err := opened(mem)
+			if err != nil || slices.Contains(paths(listed(t, again)), "poison.md") {
+				t.Fatalf("a forged checkpoint is believed: %v", err)
+			}
+			mem.Unplant("poison.md")
+			if got := stateOf(t, again); got != want {
+				t.Errorf("it holds\n  %s\nwant\n  %s", got, want)
 			}
 		})
 	}
@@ -265,5 +272,32 @@ func BenchmarkOpen(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestTornEndsAreKept: each torn end of the journal has a name of its own, also when two
+// were torn off at the same byte.
+func TestTornEndsAreKept(t *testing.T) {
+	r, mem := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "a\n"})
+	whole := must1(r.disk.LibRead(auditName, maxAudit))
+	torn := []string{`{"seq":3,"ti`, `{"seq":3,"time":"2026`, "\x00\x00\x00"}
+	for _, end := range append(torn, torn[0]) {
+		mem.Plant(".scribe/"+auditName, rootfs.File, append(bytes.Clone(whole), end...))
+		again, err := tryOpen(t, mem)
+		if err != nil {
+			t.Fatalf("%q: %v", end, err)
+		}
+		if got := must1(again.disk.LibRead(auditName, maxAudit)); !bytes.Equal(got, whole) {
+			t.Errorf("%q: the journal is %d bytes, want %d", end, len(got), len(whole))
+		}
+	}
+	for i, end := range torn {
+		if got := string(must1(r.disk.LibRead(fmt.Sprintf("audit.torn.%d", i+1), 99))); got != end {
+			t.Errorf("audit.torn.%d is %q, want %q", i+1, got, end)
+		}
+	}
+	if _, err := r.disk.LibStat("audit.torn.4"); err == nil {
+		t.Error("a torn end that was kept already was kept again")
 	}
 }

@@ -15,11 +15,12 @@ import (
 
 // Record is one row of the audit journal. It carries no content.
 //
-// Op is one of format, anchor, waive; add, replace, edit, rename, archive; adopt,
-// restore, rollback, purge; stow (an import, straight to the archive), link (what is said
-// of an archived memory changed); hold, approve, refuse (the operator refused what
-// waited), withdraw (it was given up), reject (admission refused); observe (changed or deleted outside), abort (the row before
-// was not carried out).
+// Op is one of format, anchor, waive, prune, join (of a side that git merged); add,
+// replace, edit, rename, archive; adopt, restore, rollback, purge; stow (an import, straight
+// to the archive), link (what is said of an archived memory changed); hold, approve, refuse
+// (the operator refused what waited), withdraw (it was given up), reject (admission
+// refused); observe (changed or deleted outside), abort (the row before was not carried
+// out).
 type Record struct {
 	Seq      int64
 	Time     time.Time // UTC
