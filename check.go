@@ -341,7 +341,10 @@ func (c *inspection) rest(context.Context) error {
 	for _, f := range tmp {
 		c.add("check.left", tmpDir+f, "a change was cut short", "open the room, or run Check with repair")
 	}
-	if err != nil || r.ledger.first == 0 {
+	r.mu.Lock()
+	first := r.ledger.first
+	r.mu.Unlock()
+	if err != nil || first == 0 {
 		return err
 	}
 	segments, err := r.disk.LibList(segmentDir)
@@ -350,7 +353,7 @@ func (c *inspection) rest(context.Context) error {
 	}
 	b, _, _, err := r.readBase()
 	for _, f := range segments {
-		if seq := segmentOf(f); seq >= r.ledger.first || seq > 0 && seq <= b.Seq {
+		if seq := segmentOf(f); seq >= first || seq > 0 && seq <= b.Seq {
 			c.add("check.left", segmentDir+"/"+f, "sealing or dropping rows of the journal was cut short", "open the room, or run Check with repair")
 		}
 	}
