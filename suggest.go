@@ -13,6 +13,7 @@ import (
 
 	"github.com/memoryroom/scribe/internal/gate"
 	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/lexical"
 )
 
 // Segment is one accepted piece of a conversation, for [Session.Suggest].
@@ -38,7 +39,7 @@ const (
 const (
 	maxFinds    = 64 // queries of a session that are remembered to have found something
 	maxSuggest  = 8  // hits of one answer
-	lexicalUsed = "lexical_1"
+	lexicalUsed = lexical.Version
 )
 
 // suggesting is what a session remembers for Suggest. There is none before the first

@@ -3,6 +3,7 @@
 //
 //	go run ./examples/recall-eval -cases DIR          # the sets in DIR/recall/, or in DIR, or DIR as one set
 //	go run ./examples/recall-eval -cases DIR -json    # one JSON object; times in seconds and microseconds
+//	go run ./examples/recall-eval -cases DIR -policy lexical_pre_v2    # under the contract's ranking, or lexical_pre_v1
 //
 //	go run ./examples/recall-eval -gate FILE          # when a memory is worth a look: labelled conversations
 //	go run ./examples/recall-eval -cases DIR -leak    # what Session.Suggest hands out of another room: must be nothing
@@ -37,7 +38,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
+
+	"github.com/memoryroom/scribe/internal/lexical"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -48,9 +54,10 @@ func run(args []string, out, errs io.Writer) int {
 	cases := flags.String("cases", "", "folder that holds sets of corpus.jsonl and queries.jsonl")
 	gateFile := flags.String("gate", "", "file of labelled conversations, one a line")
 	leak := flags.Bool("leak", false, "with -cases: ask every scope's queries in every scope's room")
+	policy := flags.String("policy", lexical.Version, "with -cases: the ranking, one of "+strings.Join(policies(), ", "))
 	asJSON := flags.Bool("json", false, "print one JSON object instead of text")
 	flags.Usage = func() {
-		fmt.Fprintln(errs, "usage: recall-eval -cases DIR [-leak] [-json], or -gate FILE [-json]")
+		fmt.Fprintln(errs, "usage: recall-eval -cases DIR [-policy NAME | -leak] [-json], or -gate FILE [-json]")
 		flags.PrintDefaults()
 	}
 	switch err := flags.Parse(args); {
@@ -61,7 +68,13 @@ func run(args []string, out, errs io.Writer) int {
 	case flags.NArg() > 0:
 		fmt.Fprintf(errs, "recall-eval: unexpected argument %q: every input has a flag\n", flags.Arg(0))
 		return 2
-	case *gateFile != "" && (*cases != "" || *leak):
+	case !slices.Contains(policies(), *policy):
+		fmt.Fprintf(errs, "recall-eval: no policy %q: it is one of %s\n", *policy, strings.Join(policies(), ", "))
+		return 2
+	case *leak && *policy != lexical.Version:
+		fmt.Fprintln(errs, "recall-eval: -leak asks rooms, which have the default policy alone")
+		return 2
+	case *gateFile != "" && (*cases != "" || *leak || *policy != lexical.Version):
 		fmt.Fprintln(errs, "recall-eval: -gate runs alone")
 		return 2
 	case *cases == "" && *gateFile == "":
@@ -69,7 +82,7 @@ func run(args []string, out, errs io.Writer) int {
 		flags.Usage()
 		return 2
 	}
-	do := func() error { return evaluate(*cases, *asJSON, out) }
+	do := func() error { return evaluate(*cases, *policy, *asJSON, out) }
 	switch {
 	case *gateFile != "":
 		do = func() error { return gates(*gateFile, *asJSON, out) }
@@ -83,18 +96,21 @@ func run(args []string, out, errs io.Writer) int {
 	return 0
 }
 
-func evaluate(dir string, asJSON bool, out io.Writer) error {
+// policies are the names of all rankings.
+func policies() []string { return slices.Sorted(maps.Keys(engines())) }
+
+func evaluate(dir, policy string, asJSON bool, out io.Writer) error {
 	dirs, err := setDirs(dir)
 	if err != nil {
 		return err
 	}
-	rep := &report{}
+	rep := &report{Policy: policy}
 	for _, d := range dirs {
 		s, err := readSet(d)
 		if err != nil {
 			return err
 		}
-		rep.Sets = append(rep.Sets, s.measure())
+		rep.Sets = append(rep.Sets, s.measure(engines()[policy]))
 	}
 	rep.finish()
 	if asJSON {

@@ -83,6 +83,36 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestPolicies: under each ranking the same labels are measured, and the report says which it
+// was. The contract's do not find "leaves" for "leaving", and the first finds art in "start".
+func TestPolicies(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, corpusFile),
+		`{"id":"ferry","text":"The boat leaves at nine."}`,
+		`{"id":"begin","text":"We start the quiz at eight, and the other part of it after that."}`,
+		`{"id":"paint","text":"The class on art meets upstairs."}`)
+	write(t, filepath.Join(dir, queriesFile),
+		`{"id":"q1","text":"who is leaving","relevant":["ferry"]}`,
+		`{"id":"q2","text":"art","relevant":["paint"]}`)
+	for policy, want := range map[string]string{ // nDCG@10, hit@1, R@5, MRR@10; of a second place nDCG is 0.631
+		"lexical_1":      "1.000 1.00 1.00 1.00",
+		"lexical_pre_v1": "0.315 0.00 0.50 0.25",
+		"lexical_pre_v2": "0.500 0.50 0.50 0.50",
+	} {
+		_, out, errs := program(t, "-cases", dir, "-policy", policy, "-json")
+		var rep report
+		if err := json.Unmarshal([]byte(out), &rep); err != nil {
+			t.Fatalf("%s: %v: %s", policy, err, errs)
+		}
+		if got := fmt.Sprintf("%.3f %.2f %.2f %.2f", rep.Mean.NDCG, rep.Mean.Hit1, rep.Mean.R5, rep.Mean.MRR); rep.Policy != policy || got != want {
+			t.Errorf("%s: report of %s: %s, want %s", policy, rep.Policy, got, want)
+		}
+		if _, out, _ := program(t, "-cases", dir, "-policy", policy); strings.HasPrefix(out, "policy: "+policy) == (policy == "lexical_1") {
+			t.Errorf("%s: the text begins %.60q", policy, out)
+		}
+	}
+}
+
 // TestScore compares with figures reckoned by hand: log2(2) is 1, log2(3) 1.585 and
 // log2(4) 2.
 func TestScore(t *testing.T) {
@@ -192,6 +222,9 @@ func TestFlags(t *testing.T) {
 		{nil, 2, "-cases is missing"},
 		{[]string{"-nope"}, 2, "-nope"},
 		{[]string{"-cases"}, 2, "-cases"},
+		{[]string{"-cases", empty, "-policy", "bm25"}, 2, "lexical_1, lexical_pre_v1, lexical_pre_v2"},
+		{[]string{"-cases", empty, "-policy", "lexical_pre_v1", "-leak"}, 2, "default policy alone"},
+		{[]string{"-gate", empty, "-policy", "lexical_pre_v1"}, 2, "-gate runs alone"},
 		{[]string{"-cases", empty, "x"}, 2, `unexpected argument "x"`},
 		{[]string{"-cases", filepath.Join(empty, "absent")}, 1, "absent"},
 		{[]string{"-cases", empty}, 1, "no folder with corpus.jsonl"},

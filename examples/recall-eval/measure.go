@@ -19,6 +19,7 @@ const depth = 10
 
 // A report is everything that the program prints.
 type report struct {
+	Policy  string   `json:"policy"`
 	Sets    []result `json:"sets"`
 	Mean    quality  `json:"mean"`
 	Summary string   `json:"summary"`
@@ -99,18 +100,14 @@ func score(ranked []string, relevant grades) (q quality) {
 
 // measure builds the indexes of a set, asks every query once for its answer and
 // once more for its time.
-func (s *set) measure() result {
+func (s *set) measure(build engine) result {
 	r := result{Set: s.name, Scopes: len(s.docs), Queries: len(s.queries)}
-	indexes := map[string]*lexical.Index{}
+	indexes := map[string]search{}
 	held := map[[2]string]bool{} // scope and id
 	size := 0
 	start := time.Now()
 	for scope, docs := range s.docs {
-		x := lexical.New()
-		for _, d := range docs {
-			x.Put(d)
-		}
-		indexes[scope] = x
+		indexes[scope] = build(docs)
 	}
 	r.Cost.Build = max(time.Since(start), 1).Seconds() // a coarse clock may say 0
 	for scope, docs := range s.docs {
@@ -126,14 +123,10 @@ func (s *set) measure() result {
 	for _, q := range s.queries {
 		x := indexes[q.Scope]
 		if x == nil {
-			x = lexical.New() // nothing is in that scope
+			x = build(nil) // nothing is in that scope
 			indexes[q.Scope] = x
 		}
-		var ranked []string
-		hits, _ := x.Search(lexical.Query{Text: q.Text, Max: depth})
-		for _, hit := range hits {
-			ranked = append(ranked, hit.ID)
-		}
+		ranked := x(nil, q.Text)
 		if len(ranked) == 0 {
 			r.NoHits++
 		}
@@ -155,14 +148,14 @@ func (s *set) measure() result {
 
 // timed asks every query again, each timed by itself, and gives microseconds and
 // allocations.
-func timed(queries []query, indexes map[string]*lexical.Index) (p50, p99, allocs float64) {
-	took := make([]time.Duration, len(queries))
+func timed(queries []query, indexes map[string]search) (p50, p99, allocs float64) {
+	took, ids := make([]time.Duration, len(queries)), make([]string, 0, depth)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for i, q := range queries {
 		x := indexes[q.Scope]
 		start := time.Now()
-		x.Search(lexical.Query{Text: q.Text, Max: depth})
+		x(ids, q.Text)
 		took[i] = time.Since(start)
 	}
 	runtime.ReadMemStats(&after)
@@ -193,6 +186,9 @@ func (rep *report) finish() {
 // print writes the table and, as its last line, the summary.
 func (rep *report) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if rep.Policy != lexical.Version {
+		fmt.Fprintf(out, "policy: %s, without its budgets of records and candidates\n\n", rep.Policy)
+	}
 	measures := func(q quality) string {
 		return fmt.Sprintf("%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t", q.NDCG, q.Hit1, q.R5, q.R10, q.MRR)
 	}

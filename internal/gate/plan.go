@@ -62,7 +62,7 @@ func (p Policy) plan(window []piece) (plan Plan) {
 	for i, b := range slices.Backward(window) { // the newest first
 		trigger := i == len(window)-1
 		weight := originOf(b, trigger)
-		found, cut := words(b.Text)
+		found, cut := Terms(b.Text, maxGrams)
 		plan.Truncated = plan.Truncated || cut
 		if b.Tool != "" {
 			found = append(found, Fold(b.Tool))
@@ -107,12 +107,17 @@ func digestOf(version string, terms []Term) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// words gives the terms of a text, folded, in order: words and identifiers, whole and in
-// parts, and pairs of characters of scripts without spaces. Common words are dropped.
-// cut says that there were more pairs.
-func words(text string) (terms []string, cut bool) {
+// PlanOf is the plan of a message that a person sends by itself.
+func (p Policy) PlanOf(text string) Plan {
+	return p.plan([]piece{pieceOf(Segment{N: 1, Kind: KindUser, Text: text})})
+}
+
+// Terms gives the terms of a text, folded, in order: words and identifiers, whole and in
+// parts, and up to grams pairs of characters of scripts without spaces. Common words are
+// dropped. cut says that there were more pairs.
+func Terms(text string, grams int) (terms []string, cut bool) {
 	text = norm.NFKC.String(text)
-	left := maxGrams
+	left := grams
 	for text != "" {
 		c, size := utf8.DecodeRuneInString(text)
 		switch {

@@ -37,7 +37,7 @@ func TestRowB39_Terms(t *testing.T) {
 		"用Go写":                                          {"用", "go", "写"},
 		"的":                                             nil,
 	} {
-		got, _ := words(text)
+		got, _ := Terms(text, maxGrams)
 		var once []string
 		for _, w := range got {
 			if !slices.Contains(once, w) {
@@ -59,14 +59,14 @@ func TestRowB40_Pairs(t *testing.T) {
 	for i := range 70 {
 		run.WriteRune(rune(0x5000 + i))
 	}
-	got, cut := words(run.String())
+	got, cut := Terms(run.String(), maxGrams)
 	if len(got) != maxGrams || !cut {
 		t.Errorf("%d pairs, cut %v", len(got), cut)
 	}
 	if plan := planOf(Segment{N: 1, Kind: KindUser, Text: run.String()}); !plan.Truncated {
 		t.Error("not said")
 	}
-	if got, cut := words("甲乙 丙丁"); cut || !slices.Equal(got, []string{"甲乙", "丙丁"}) {
+	if got, cut := Terms("甲乙 丙丁", maxGrams); cut || !slices.Equal(got, []string{"甲乙", "丙丁"}) {
 		t.Errorf("%q: a pair over a space", got)
 	}
 }
@@ -82,7 +82,7 @@ func TestRowB41_CommonWords(t *testing.T) {
 			t.Errorf("%q: %v", w, got)
 		}
 	}
-	if got, _ := words("x.is_ok"); !slices.Contains(got, "x.is_ok") {
+	if got, _ := Terms("x.is_ok", maxGrams); !slices.Contains(got, "x.is_ok") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -33,6 +33,9 @@
 //     counts as four unknown units at most. Each hit needs a fifth of that floor.
 //  9. Equal scores are ordered by ID.
 //
+// Those are the rules of [Version]. [Contract] is the ranking that came before it, in two
+// versions and as its contract has them, to replay and to measure against.
+//
 // # Not guaranteed
 //
 // No meaning: "car" does not find "automobile". Scores of different indexes cannot
