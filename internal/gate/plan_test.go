@@ -9,13 +9,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func termsOf(plan Plan) (all []string) {
-	for _, t := range plan.Terms {
-		all = append(all, t.Text)
-	}
-	return all
-}
-
 func planOf(segs ...Segment) Plan {
 	var window []piece
 	for _, s := range segs {

@@ -72,14 +72,14 @@ func naive(ds []Doc, x *Index, query string, day int32, limit int) []Hit {
 		var bm25 int64
 		have, exact := map[int]bool{}, map[int]bool{}
 		for _, p := range s.probes {
-			term := string(x.dict.name(p.term))
-			tf := min(c.tf[term], maxTF)
+			term := x.dict.name(p.term)
+			tf := min(c.tf[string(term)], maxTF)
 			if tf == 0 {
 				continue
 			}
 			df := 0
 			for _, o := range cs {
-				if o.tf[term] > 0 {
+				if o.tf[string(term)] > 0 {
 					df++
 				}
 			}
