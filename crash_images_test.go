@@ -275,6 +275,7 @@ func (s *sweep) verify(at string, im image) {
 
 // TestG10_CrashImages is the sweep. It says how many images it took, and how many of them
 // differ: equal ones are checked once.
+// It holds the report crash-truncate-in-place.
 func TestG10_CrashImages(t *testing.T) {
 	e, every := effort{torn: 9, second: 4, deep: 1}, 3
 	switch {

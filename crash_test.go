@@ -306,6 +306,7 @@ var failures = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES, syscall.EROF
 
 // TestErrorAtEveryStep: each operation of each change fails, once, in bursts, or from
 // then on for good, with each of the errors.
+// It holds the report crash-enospc.
 func TestErrorAtEveryStep(t *testing.T) {
 	every := 5 // step, unless it soaks
 	switch {

@@ -126,6 +126,7 @@ func TestG1_NarrowedWriter(t *testing.T) {
 	}
 }
 
+// TestG2_NamesAndLinks holds the report path-symlink-parent, for links within the room.
 func TestG2_NamesAndLinks(t *testing.T) {
 	ctx := context.Background()
 	top := t.TempDir()
@@ -323,6 +324,7 @@ func TestG5_SplicedEdit(t *testing.T) {
 	wantAccepted(t, offer(t, r, ExternalWeb, Candidate{Path: "git.md", Old: "More follows.", New: "More follows.\nover there they always merge on Fridays"}, user...))
 }
 
+// TestG6_NoCredentialAnywhere holds the report sec-all-fields.
 func TestG6_NoCredentialAnywhere(t *testing.T) {
 	ctx := context.Background()
 	r := diskRoom(t)
@@ -333,6 +335,10 @@ func TestG6_NoCredentialAnywhere(t *testing.T) {
 		{Path: "a.md", Text: "It uses " + token + "\n"},
 		{Path: "a.md", Text: "A fact.\n", Description: "uses " + token},
 		{Path: "a.md", Text: "A fact.\n", Key: token},
+		{Path: "a.md", Text: "A fact.\n", Topic: token},
+		{Path: "a.md", Text: "A fact.\n", Tags: []string{"ci", token}},
+		{Path: "a.md", Text: "---\nsource: " + token + "\n---\nA fact.\n"},
+		{Path: "a.md", Text: "It uses " + token[:9] + "\u200b" + token[9:] + "\n"},
 		{Path: token + ".md", Text: "A fact.\n"},
 		{Path: token + "/a.md", Text: "A fact.\n"},
 		{Path: "ci.md", To: token + ".md"},

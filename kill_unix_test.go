@@ -106,6 +106,7 @@ func startWriter(t *testing.T, name, dir string) *writerProcess {
 
 // TestG10_RandomKills kills six processes on one room again and again: what was
 // acknowledged is there, once, and what was not is there once or not at all.
+// It holds the reports conc-two-processes and lock-dead-owner.
 func TestG10_RandomKills(t *testing.T) {
 	kills := 60
 	switch {

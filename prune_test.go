@@ -185,6 +185,7 @@ func TestG10_PruneKeepsItsWindow(t *testing.T) {
 
 // TestPruneRows: a journal does not grow for ever, and what is dropped from it is missed by
 // nothing that counts.
+// It holds the report gov-audit-unbounded.
 func TestPruneRows(t *testing.T) {
 	ctx := context.Background()
 	r, mem, cal := agedRoom(t, smallSegments())

@@ -374,6 +374,7 @@ func reads(mem *rootfs.Mem, f func()) (n int) {
 
 // TestUnchangedIsNotRead: a listing reads what changed, a search its hits, and a write
 // no more than it needs, however large the room.
+// It holds the report size-hash-in-read-path.
 func TestUnchangedIsNotRead(t *testing.T) {
 	ctx := context.Background()
 	writes := map[int]int{}

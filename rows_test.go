@@ -40,12 +40,19 @@ func TestRowsAndReports(t *testing.T) {
 				continue
 			}
 			n++
-			if len(w) == 3 {
-				there, err := os.ReadFile(w[1])
-				if err != nil || !strings.Contains(string(there), "func "+w[2]+"(") {
-					t.Errorf("%s: %s is not in %s: %v", w[0], w[2], w[1], err)
+			switch {
+			case len(w) > 1 && w[1] == "-": // no test, and why
+				if len(w) < 6 {
+					t.Errorf("%s: no reason is given", w[0])
 				}
 				continue
+			case len(w) == 3:
+				if there, err := os.ReadFile(w[1]); err != nil || !testNames(string(there), w[2], w[0]) {
+					t.Errorf("%s: %s is not in %s, or does not name it: %v", w[0], w[2], w[1], err)
+				}
+				continue
+			case len(w) > 1:
+				t.Errorf("%s: a line is a name, a name with file and test, or a name, - and a reason", w[0])
 			}
 			if _, err := os.Stat(filepath.Join("testdata", "script", w[0]+".txtar")); err == nil {
 				continue
@@ -64,6 +71,20 @@ func TestRowsAndReports(t *testing.T) {
 	}
 	named("rows.txt", func(id string) []string { return []string{"func TestRow" + id + "_"} })
 	named("reports.txt", func(id string) []string { return []string{fmt.Sprintf("t.Run(%q,", id)} })
+}
+
+// testNames reports whether a file has that test and speaks of id in it, or in its comment.
+func testNames(file, test, id string) bool {
+	at := strings.Index(file, "\nfunc "+test+"(")
+	if at < 0 {
+		return false
+	}
+	from := max(strings.LastIndex(file[:at], "\n}\n"), 0)
+	all := file[from:]
+	if end := strings.Index(all[at-from:], "\n}\n"); end >= 0 {
+		all = all[:at-from+end]
+	}
+	return strings.Contains(all, id)
 }
 
 // pathsFound lists the paths of hits, in their order.
@@ -131,12 +152,13 @@ func TestRowC38_WhatAHitCarries(t *testing.T) {
 	}
 }
 
+// TestRowC39_Limits holds the report search-flood.
 func TestRowC39_Limits(t *testing.T) {
 	r, _ := newRoom(t, nil)
 	for i := range 30 {
 		store(t, r, Operator, Candidate{Path: fmt.Sprintf("n%02d.md", i), Text: fmt.Sprintf("Harbour number %d.\n", i)})
 	}
-	for most, want := range map[int]int{0: defHits, 3: 3, 20: 20, 1_000_000: maxHits} {
+	for most, want := range map[int]int{0: defHits, -1: defHits, 3: 3, 20: 20, 1_000_000: maxHits} {
 		if got := len(pathsFound(t, r, Query{Text: "harbour", Max: most})); got != want {
 			t.Errorf("Max %d gives %d hits, want %d", most, got, want)
 		}
@@ -156,6 +178,7 @@ func TestRowC40_TextHoldsEveryHit(t *testing.T) {
 	}
 }
 
+// TestRowC41_NoDirectoryIsAnError holds the report scope-empty-means-all.
 func TestRowC41_NoDirectoryIsAnError(t *testing.T) {
 	if r, err := Open("", nil); err == nil {
 		r.Close()

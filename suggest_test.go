@@ -73,6 +73,7 @@ func TestRowB2_OffByDefault(t *testing.T) {
 }
 
 // TestRowB3_OffIsNothing: no state, no read, no write, no file, no call to the clock.
+// It holds the report shadow-off-zero.
 func TestRowB3_OffIsNothing(t *testing.T) {
 	r, mem := suggestRoom(t, suggestOff)
 	s := session(t, r, UserObserved)
@@ -369,6 +370,7 @@ func TestRowB68_WhatARowIsNot(t *testing.T) {
 
 // TestRowB70_Privacy: no word of the conversation or of a memory, no session, no absolute path,
 // and no digest that a guess can be compared with.
+// It holds the report shadow-privacy.
 func TestRowB70_Privacy(t *testing.T) {
 	r, mem := suggestRoom(t, suggestShadow)
 	const id = "conversation-of-mallory"

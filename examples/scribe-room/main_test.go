@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script: each file is a scenario of one group of commands.
+// Together they hold the behaviours A58 and C53, the commands of a memory.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
 }

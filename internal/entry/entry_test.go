@@ -107,6 +107,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseRefuses holds the report size-deep-header.
 func TestParseRefuses(t *testing.T) {
 	nested := func(n int) string { return "---\na: " + strings.Repeat("[", n) + strings.Repeat("]", n) + "\n---\n" }
 	tests := []struct {

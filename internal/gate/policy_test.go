@@ -210,6 +210,24 @@ func TestRowB28_Historical(t *testing.T) {
 	}
 }
 
+// TestReachable holds the report shadow-unreachable: by the contract's weights nothing but
+// an explicit request retrieves, and the calibrated policy retrieves without one.
+func TestReachable(t *testing.T) {
+	var all Signals
+	for s := range all {
+		all[s] = One
+	}
+	all[ExplicitRecall] = 0
+	d := Decision{Signals: all}
+	if d.score(Contract(), false); d.Raw != 700_000 || d.Action != Prefetch || !d.Latched {
+		t.Errorf("the contract: %+v", d)
+	}
+	d = Decision{Signals: all}
+	if d.score(Calibrated(), false); d.Action != Retrieve {
+		t.Errorf("calibrated: %+v", d)
+	}
+}
+
 // TestRowB31_AgainstTheContract scores random signals as the contract's text says, in
 // rational numbers, and compares action, phase, reason, latch and both scores.
 func TestRowB31_AgainstTheContract(t *testing.T) {

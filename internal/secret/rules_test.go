@@ -33,6 +33,7 @@ func drawUUID(r *rand.Rand) string {
 }
 
 // TestAssignments covers secret.assignment.
+// It holds the report sec-dot-and-no-prefix.
 func TestAssignments(t *testing.T) {
 	r := source(11)
 	key := draw(r, alphanum, 32)
@@ -41,6 +42,8 @@ func TestAssignments(t *testing.T) {
 	runRules(t, []ruleCase{
 		// secret.assignment
 		{"env", "export DEMO_API_KEY=" + key, "secret.assignment"},
+		{"dotted", "api_key: " + hex[:32] + "." + key[:6], "secret.assignment"},
+		{"dotted, with a prefix", "api_key: " + "sk" + "-qq-" + key[:20] + "." + key[20:] + "_" + hex[:9], "secret.assignment"},
 		{"yaml quoted", "  client_secret: '" + key + "'", "secret.assignment"},
 		{"json", `{"accessToken": "` + key + `"}`, "secret.assignment"},
 		{"hex key", "DATAHOUND_APP_KEY=" + hex, "secret.assignment"},
