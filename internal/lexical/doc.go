@@ -38,7 +38,8 @@
 //
 // # Not guaranteed
 //
-// No meaning: "car" does not find "automobile". Scores of different indexes cannot
-// be compared, since idf is relative to the documents in the index; that is also
-// why no index should hold what a searcher may not know of.
+// No meaning: "car" does not find "automobile". No single character within a run of
+// rule 3: a query of one finds it only where it stands alone. Scores of different
+// indexes cannot be compared, since idf is relative to the documents in the index; that
+// is also why no index should hold what a searcher may not know of.
 package lexical
