@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 func TestIndexLineString(t *testing.T) {
@@ -253,4 +255,23 @@ func FuzzIndexLine(f *testing.F) {
 			t.Fatalf("%q parses as %+v", line, got)
 		}
 	})
+}
+
+// TestLargeIndex: MEMORY.md may be larger than any memory, and still gets its lines.
+func TestLargeIndex(t *testing.T) {
+	r, mem := newRoom(t, nil)
+	mem.Plant(indexName, rootfs.File, []byte(strings.Repeat("- a line of the user's own\n", 100_000)))
+	first := byHand(t, r, Candidate{Path: "a.md", Text: "One.\n"})
+	wantAccepted(t, first)
+	second := byHand(t, r, Candidate{Path: "a.md", Text: "Two.\n", Base: first.Memory.Hash})
+	wantAccepted(t, second)
+	for _, f := range slices.Concat(first.Notices, second.Notices) {
+		if f.Rule == "index.behind" {
+			t.Errorf("the index did not follow: %+v", f)
+		}
+	}
+	index, err := r.readIndex()
+	if err != nil || !strings.Contains(string(index), "a.md") || !strings.Contains(string(index), "): Two.") {
+		t.Errorf("MEMORY.md of %d bytes has no line for the memory: %v", len(index), err)
+	}
 }

@@ -16,8 +16,9 @@ import (
 const maxSwaps = 16
 
 // maxPeek bounds what is read, in bytes, to compare what came out of a swap. Larger
-// than any memory or index, so what is larger is foreign.
-const maxPeek = 1 << 20
+// than any memory, and as large as the largest index that is read: a million lines of it
+// are more than a hundred MiB. So what is larger is foreign.
+const maxPeek = 1 << 30
 
 // Read returns a memory's bytes, of at most max. It is fs.ErrNotExist when absent and
 // a *[Refusal] when it is not a plain file reached through plain directories.
