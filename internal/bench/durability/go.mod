@@ -1,4 +1,4 @@
-module github.com/memoryroom/scribe/internal/durability
+module github.com/memoryroom/scribe/internal/bench/durability
 
 go 1.26.5
 
@@ -23,4 +23,4 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace github.com/memoryroom/scribe => ../..
+replace github.com/memoryroom/scribe => ../../..
