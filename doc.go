@@ -90,6 +90,8 @@
 //	    archive/<row>/<path>   retired memories, by the row that retired them
 //	    sessions/<hash>.json   ceiling, cursor, frozen snapshot of a session, and what it
 //	                           was told since
+//	    cache                  the search index of a large room: derived, and checked
+//	    reserve                64 KiB that are given back when the disk is full
 //	    swept/<2 hex>          a filter that knows the sessions that were forgotten
 //	    shadow/<date>.jsonl    what Suggest would have given, with Options.Suggest "shadow"
 //	    tmp/                   files on their way into place

@@ -6,6 +6,8 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,4 +94,30 @@ func between(t *testing.T, file, begin, end string) string {
 		t.Fatalf("%s has no part between %q and %q", file, begin, end)
 	}
 	return part
+}
+
+// TestReadingTheSource: the README's tour names every file of the package, and no other.
+func TestReadingTheSource(t *testing.T) {
+	data, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tour, ok := strings.Cut(string(data), "## Reading the source")
+	if !ok {
+		t.Fatal("README.md has no section about the source")
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !strings.HasSuffix(f, "_test.go") && !strings.Contains(tour, "`"+f+"`") {
+			t.Errorf("README.md does not say what %s is for", f)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([a-z]+\\.go)`").FindAllStringSubmatch(tour, -1) {
+		if !slices.Contains(files, m[1]) {
+			t.Errorf("README.md names %s, which is not there", m[1])
+		}
+	}
 }

@@ -18,10 +18,7 @@ import (
 // Session is one conversation as the host's loop sees it: what its model is shown,
 // how far its words are trusted, when a writer runs. Never give it to a model. It
 // is safe for concurrent use.
-//
-// It has more fields than the house allows: what belongs together stands together, and one
-// mutex guards it.
-type Session struct {
+type Session struct { // one mutex guards what follows it, so it is one struct
 	room *Room
 	also []*Room
 	id   string

@@ -19,8 +19,8 @@ import (
 // replace, edit, rename, archive; adopt, restore, rollback, purge; stow (an import, straight
 // to the archive), link (what is said of an archived memory changed); hold, approve, refuse
 // (the operator refused what waited), withdraw (it was given up), reject (admission
-// refused); observe (changed or deleted outside), abort (the row before was not carried
-// out).
+// refused); observe (changed or deleted outside), remove (deleted on a side that was joined),
+// abort (the row before was not carried out).
 type Record struct {
 	Seq      int64
 	Time     time.Time // UTC

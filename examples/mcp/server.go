@@ -89,7 +89,7 @@ func serve(ctx context.Context, room *scribe.Room, ceiling scribe.Trust) (*mcp.S
 		URI: snapshotURI, Name: "snapshot", Title: "What was remembered when this conversation began", MIMEType: "text/plain",
 	}, c.readSnapshot)
 	c.server.AddResourceTemplate(&mcp.ResourceTemplate{
-		URITemplate: topicURI + "{+path}", Name: "memory", Title: "One memory", MIMEType: "text/markdown",
+		URITemplate: topicURI + "{+path}", Name: "memory", Title: "One memory, as the memory tool shows it", MIMEType: "text/plain",
 	}, c.readTopic)
 	return c.server, c.listTopics(ctx)
 }
@@ -155,7 +155,7 @@ func (c *conversation) readTopic(ctx context.Context, req *mcp.ReadResourceReque
 	if r.IsError || !strings.HasSuffix(path, ".md") {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
-	return contents(req.Params.URI, "text/markdown", r.Text), nil
+	return contents(req.Params.URI, "text/plain", r.Text), nil // the numbered view is the fence
 }
 
 func contents(uri, mime, text string) *mcp.ReadResourceResult {
@@ -179,7 +179,7 @@ func (c *conversation) listTopics(ctx context.Context) error {
 	added, gone, changed := c.topics.update(now)
 	for _, m := range added {
 		c.server.AddResource(&mcp.Resource{
-			URI: topicURI + m.Path, Name: m.Path, Description: fmt.Sprintf("%s memory, %s", m.Type, m.Trust), MIMEType: "text/markdown", Size: int64(len(m.Text)),
+			URI: topicURI + m.Path, Name: m.Path, Description: fmt.Sprintf("%s memory, %s", m.Type, m.Trust), MIMEType: "text/plain",
 		}, c.readTopic)
 	}
 	for _, path := range gone {

@@ -127,9 +127,9 @@ func (a *app) open(m mode) (*scribe.Room, error) {
 	info, err := os.Stat(a.dir)
 	switch {
 	case err != nil:
-		return nil, missing("there is no directory at --room; give the room's directory")
+		return nil, missing("there is no directory %.200q; --room gives the room's, and mkdir makes one", a.dir)
 	case !info.IsDir():
-		return nil, usage("--room is a file; give the room's directory")
+		return nil, usage("%.200q is a file; --room gives the room's directory", a.dir)
 	}
 	o := &scribe.Options{ReadOnly: m == reads}
 	if a.keyFile != "" {

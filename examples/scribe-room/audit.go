@@ -197,7 +197,7 @@ The head that is printed is the log's last row. Kept somewhere else, and given b
 					a.screen.printf("head %s\n", head)
 				})
 				if err == nil && len(found) > 0 && !repair {
-					err = coded{exitFound, fmt.Errorf("%d findings", len(found))}
+					err = coded{exitFound, fmt.Errorf("check has %s", count(len(found), "finding", "findings"))}
 				}
 				return err
 			})(cmd, args)

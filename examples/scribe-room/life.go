@@ -121,8 +121,8 @@ func (a *app) rollback() *cobra.Command {
 		Short: "Put a memory back as it was after a row of the audit log",
 		Long: `Put a memory back as it was once row SEQ of the audit log was carried out: those bytes,
 and what they were worth. versions lists the rows. What was done together with the change
-that is taken back goes with it. It is a change like any other, and can be rolled back
-itself.`,
+that is taken back goes with it. Where nothing stood then, what stands there now is taken away.
+It is a change like any other, and can be rolled back itself.`,
 		Example: `  scribe-room versions project/deploy.md
   scribe-room rollback project/deploy.md 17`,
 		Args: args(2, 2, "a path and a row"),
@@ -131,7 +131,15 @@ itself.`,
 			if err != nil || seq < 1 {
 				return usage("%.40q is no row of the audit log; scribe-room versions PATH lists them", args[1])
 			}
-			if err := a.confirm(fmt.Sprintf("Put %.120q back as of row %d?", args[0], seq)); err != nil {
+			question := fmt.Sprintf("Put %.120q back as of row %d?", args[0], seq)
+			stood, err := stoodAt(ctx, r, seq, args[0])
+			if err != nil {
+				return err
+			}
+			if !stood {
+				question = fmt.Sprintf("Nothing stood at %.120q as of row %d. Take away what stands there now?", args[0], seq)
+			}
+			if err := a.confirm(question); err != nil {
 				return err
 			}
 			vs, err := r.Rollback(ctx, seq, args[0])
@@ -175,6 +183,19 @@ editor's) are not touched.`,
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
 	c.ValidArgsFunction = a.paths("active", "changed", "archived")
 	return c
+}
+
+// stoodAt reports whether a memory stood at a path as of that row.
+func stoodAt(ctx context.Context, r *scribe.Room, seq int64, path string) (bool, error) {
+	for m, err := range r.At(ctx, seq) {
+		if err != nil {
+			return false, err
+		}
+		if m.Path == path && m.Stage == "active" {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func (a *app) prune() *cobra.Command {

@@ -215,7 +215,7 @@ func mentions(m scribe.Memory, word string) bool {
 
 func (a *app) memories(all []scribe.Memory) {
 	if len(all) == 0 && a.screen.tty {
-		a.screen.printf("No memory.\n")
+		a.screen.printf("No memory. scribe-room adopt lists files that were never accepted.\n")
 		return
 	}
 	rows := make([][]string, 0, len(all))
@@ -224,8 +224,16 @@ func (a *app) memories(all []scribe.Memory) {
 	}
 	a.screen.table([]string{"path", "type", "trust", "stage", "modified", "description"}, rows, "modified")
 	if a.screen.tty {
-		a.screen.printf("%d memories\n", len(all))
+		a.screen.printf("%s\n", count(len(all), "memory", "memories"))
 	}
+}
+
+// count is a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func (a *app) trust(t scribe.Trust) string {
@@ -277,7 +285,10 @@ would do, why it is held, and the difference that it makes.`,
 				if err != nil {
 					return err
 				}
-				return a.print(h.json(), func() { a.held(h) })
+				return a.print(h.json(), func() {
+					a.held(h)
+					a.screen.printf("\nto let it in without a question: approve --yes %s\n", bound(h))
+				})
 			}
 			m, err := a.one(ctx, r, args[0], stage)
 			if err != nil {
@@ -291,7 +302,12 @@ would do, why it is held, and the difference that it makes.`,
 	c.Flags().StringVar(&stage, "stage", "", "the `stage` to show where a path has several: unaccepted, archived")
 	c.Flags().BoolVar(&pending, "pending", false, "the argument is a held candidate's ID")
 	a.complete(c, "stage", "active", "changed", "unaccepted", "foreign", "archived")
-	c.ValidArgsFunction = a.paths("active", "changed")
+	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if pending {
+			return a.paths("pending")(cmd, args, prefix)
+		}
+		return a.paths("active", "changed")(cmd, args, prefix)
+	}
 	return c
 }
 

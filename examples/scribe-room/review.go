@@ -195,7 +195,7 @@ func (a *app) inbox(all []held, none string) error {
 		}
 		s.table([]string{"id", "does", "path", "trust", "since", "why"}, rows, "since")
 		if s.tty {
-			s.printf("%d wait. Look at one: scribe-room show --pending ID\n", len(all))
+			s.printf("%s. Look at one: scribe-room show --pending ID\n", count(len(all), "candidate waits", "candidates wait"))
 		}
 	})
 }
@@ -235,7 +235,6 @@ func (a *app) held(h held) {
 	if h.diff == "" {
 		s.printf("The text stays as it is.\n")
 	}
-	s.printf("\napprove without a question: scribe-room approve --yes %s\n", bound(h))
 }
 
 func (a *app) approve() *cobra.Command {
@@ -365,6 +364,8 @@ func (a *app) verdicts(done string, vs []scribe.Verdict, err error) error {
 		}
 	}
 	if perr := a.print(out, func() {
+		var late []scribe.Finding
+		said := map[string]bool{} // what is said of the whole room is said once
 		for _, v := range vs {
 			word := done
 			if !happened(done, v) {
@@ -378,8 +379,16 @@ func (a *app) verdicts(done string, vs []scribe.Verdict, err error) error {
 			if !happened(done, v) {
 				a.findings(v.Findings)
 			}
-			a.findings(v.Notices)
+			for _, f := range v.Notices {
+				if !strings.HasPrefix(f.Rule, "cap.") && !strings.HasPrefix(f.Rule, "index.") {
+					a.findings([]scribe.Finding{f})
+				} else if !said[f.Rule] {
+					said[f.Rule] = true
+					late = append(late, f)
+				}
+			}
 		}
+		a.findings(late)
 	}); perr != nil {
 		errs = append(errs, perr)
 	}

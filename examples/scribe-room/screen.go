@@ -118,7 +118,7 @@ func (a *app) confirm(question string) error {
 	}
 	s := &a.screen
 	if !s.ask {
-		return coded{exitUnsure, fmt.Errorf("%s: there is no terminal to ask; give --yes", question)}
+		return coded{exitUnsure, fmt.Errorf("not done: there is no terminal to ask (%s) and no --yes", strings.TrimSuffix(question, "?"))}
 	}
 	s.close()
 	fmt.Fprintf(s.errs, "%s [y/N] ", question)
