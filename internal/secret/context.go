@@ -4,6 +4,8 @@ import "strings"
 
 // argument finds a token in a quoted first argument ("NewClient("x")") at p. Nothing but
 // the call says that it is one, so it must hold capitals, small letters and digits.
+//
+// Origin: none; clients of many services take the token first.
 func (s *scanner) argument(p int) (int, bool) {
 	text := s.text
 	if p+2 >= len(text) || text[p] != '(' || opensQuote(text[p+1:]) != 1 {
@@ -32,6 +34,8 @@ const maxRows = 32
 
 // table finds the values in the column of a Markdown table that a keyword heads. The
 // scan goes on behind the keyword: other columns may hold more.
+//
+// Origin: GitHub Flavored Markdown, "Tables (extension)".
 func (s *scanner) table(k *keyword, n name) (int, bool) {
 	text := s.text
 	lineStart := strings.LastIndexByte(text[max(0, n.start-1024):n.start], '\n') + 1 + max(0, n.start-1024)
@@ -121,6 +125,8 @@ var flags = [...]struct {
 
 // command finds the password on the line of a program that takes one as a flag. The
 // scan goes on behind the program's name.
+//
+// Origin: the manual of each program in flags.
 func (s *scanner) command(k *keyword, i int) (int, bool) {
 	line := s.text[i:min(len(s.text), i+512)]
 	if nl := strings.IndexByte(line, '\n'); nl >= 0 {

@@ -14,6 +14,9 @@ const minIssued = 28
 // of digests and of identifiers that services print are excluded. The body begins
 // behind the last separator of the run (its own alphabet has none), behind the
 // words in front, or, when a dot separates, at the run.
+//
+// Origin: none, which is the point: prefix, separator and random body are what the rows of
+// formats.tsv have in common.
 func (s *scanner) issuer(start, end int) bool {
 	text := s.text
 	if s.anchored || end < len(text) && strings.IndexByte("+/=.%", text[end]) >= 0 && end+1 < len(text) && class[text[end+1]]&isAlnum != 0 {
@@ -191,6 +194,8 @@ func harmless(prefix string) bool {
 
 // prefixed finds a token of an unknown issuer at a word that issuers use in prefixes
 // (sk-, live_, ...), which ends at p.
+//
+// Origin: none, as for issuer; the words are those of the prefixes in formats.tsv.
 func (s *scanner) prefixed(i, p int) (int, bool) {
 	text := s.text
 	start := i

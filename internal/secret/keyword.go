@@ -234,12 +234,17 @@ func between(s string) bool {
 
 // assignment looks for the value that an identifier with a keyword names. The scan goes
 // on behind the value, or behind the identifier when other text stands between.
+//
+// Origin: none; keywords.tsv has the words, and configuration files and prose the shapes.
 func (s *scanner) assignment(k *keyword, i int) (int, bool) {
 	n, ok := s.nameAt(k, i)
 	if !ok || vetoed(k.kind, n.left) || vetoed(k.kind, n.before) {
 		return 0, false
 	}
 	op := s.operator(n)
+	if op.value < 0 && k.kind == kindLogin && strings.IndexByte(k.word, ' ') > 0 && n.end < len(s.text) && s.text[n.end] == ' ' {
+		op = operator{value: n.end + 1, how: adjacent} // "log in as admin / x" has no sign in front of the user
+	}
 	if op.value > 0 && s.text[op.value-1] == '|' {
 		if end, ok := s.table(k, n); ok {
 			return end, true
@@ -297,6 +302,9 @@ func pairs(k *keyword) bool {
 }
 
 // judge decides on the value v of the name n and returns the rule, or "".
+//
+// Origin: none for names; "auth" with base64 of user:password is RFC 7617 section 2, and in
+// Docker's config.json the member "auth".
 func judge(k kind, n name, op operator, v string, quoted bool) string {
 	how := op.how
 	loose := how != assigned || op.lines > 0

@@ -120,6 +120,8 @@ func named(rest string) bool {
 // inFront looks for a value that the sentence names behind it: "use x as the API key",
 // "x is our new token". Only words may stand in between, and the value must hold
 // capitals, small letters and digits.
+//
+// Origin: none; prose that names the value before the key.
 func (s *scanner) inFront(k kind, n name) {
 	text, p := s.text, n.start
 	if k == kindKey && !qualifies(n.before) || k != kindKey && k != kindSecret && k != kindPassword {

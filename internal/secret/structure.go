@@ -14,6 +14,9 @@ const (
 
 // pem finds a private key behind "BEGIN" at i: RFC 7468 and OpenPGP armour, also cut
 // short, indented, quoted with "> ", or with line ends written as \n.
+//
+// Origin: RFC 7468 section 2, RFC 9580 section 6 (OpenPGP), RFC 1421 section 4.6 and RFC 4716
+// section 3 (headers in front of the body).
 func (s *scanner) pem(i int) (int, bool) {
 	text := s.text
 	if !armoured(text[:i]) {
@@ -84,6 +87,8 @@ func armourHeader(line string) bool {
 }
 
 // pemEnd finds a private key whose first line is missing, in front of "END" at i.
+//
+// Origin: RFC 7468 section 2, the boundary behind the body.
 func (s *scanner) pemEnd(i int) (int, bool) {
 	text := s.text
 	label := text[i:min(len(text), i+maxLabel)]
@@ -113,6 +118,8 @@ func (s *scanner) pemEnd(i int) (int, bool) {
 
 // xmlKey finds the private exponent of an RSA key in XML (.NET, XML-DSig with <D>) behind
 // "RSAKeyValue" at i.
+//
+// Origin: RSAKeyValue of the W3C's XML Signature; .NET's RSA.ToXmlString(true) adds <D>.
 func (s *scanner) xmlKey(i int) (int, bool) {
 	rest := s.text[i:min(len(s.text), i+maxHeader)]
 	at := strings.Index(rest, "<D>")
@@ -132,6 +139,8 @@ func (s *scanner) xmlKey(i int) (int, bool) {
 
 // dsn finds the password of a data source name of Go's MySQL driver
 // ("user:password@tcp(host:port)/db") in front of the network at i.
+//
+// Origin: README of github.com/go-sql-driver/mysql, "DSN (Data Source Name)".
 func (s *scanner) dsn(i int) (int, bool) {
 	if i == 0 || s.text[i-1] != '@' {
 		return 0, false
@@ -167,6 +176,8 @@ func skipArmour(text string, p, limit int) int {
 func isBase64(c byte) bool { return class[c]&isAlnum != 0 || c == '+' || c == '/' || c == '=' }
 
 // putty finds the private lines of a PuTTY key file (PuTTY manual, appendix C).
+//
+// Origin: PuTTY manual, appendix C, "PPK file format".
 func (s *scanner) putty(i int) (int, bool) {
 	text := s.text[i:min(len(s.text), i+maxHeader)]
 	if !strings.HasPrefix(text, "PuTTY-User-Key-File-") {
@@ -206,6 +217,9 @@ func (s *scanner) putty(i int) (int, bool) {
 
 // jwt finds a JSON Web Token (RFC 7519) with a signature, or the five parts of an
 // encrypted one. The header must name its algorithm.
+//
+// Origin: RFC 7519 section 3; the three parts are RFC 7515 section 7.1, the five RFC 7516
+// section 7.1, the member "alg" RFC 7515 section 4.1.1.
 func (s *scanner) jwt(i int) (int, bool) {
 	text := s.text[i:min(len(s.text), i+maxJWT)]
 	if i > 0 && urlSafe(s.text[i-1]) {
@@ -251,6 +265,9 @@ func contains(b []byte, w string) bool {
 
 // jwk finds the private member of a JSON Web Key (RFC 7517), also in YAML: "d", or "k"
 // of a symmetric one.
+//
+// Origin: RFC 7517 section 4; the private members are RFC 7518 sections 6.2.2, 6.3.2 and
+// 6.4.1, and RFC 8037 section 2.
 func (s *scanner) jwk(i int) (int, bool) {
 	text := s.text
 	from := max(0, i-maxObject)
@@ -314,6 +331,8 @@ func member(text string, from, end int, quote, name string) int {
 // userinfo finds a password in "scheme://user:password@host" at the colon i. A token in
 // place of both ("https://x@host") counts when it looks random. The scan goes on
 // behind the colon, because the user may be a token too.
+//
+// Origin: RFC 3986 section 3.2.1.
 func (s *scanner) userinfo(i int) {
 	text := s.text
 	p := i + 3
@@ -398,6 +417,8 @@ func unescaped(v string) string {
 }
 
 // scheme finds the credentials of an Authorization header behind "Bearer" or "Basic".
+//
+// Origin: RFC 6750 section 2.1 (Bearer), RFC 7617 section 2 (Basic).
 func (s *scanner) scheme(k kind, p int) (int, bool) {
 	text := s.text
 	start := skipSpace(text, p)
@@ -454,6 +475,8 @@ func basic64(v string) bool {
 
 // curl finds "-u user:password" on the line of a curl command. The scan goes on behind
 // the command's name, because headers and the URL may hold more.
+//
+// Origin: manual of curl, -u, --user <user:password>.
 func (s *scanner) curl(i int) (int, bool) {
 	line := s.text[i:min(len(s.text), i+1024)]
 	if nl := strings.IndexByte(line, '\n'); nl >= 0 {
@@ -486,6 +509,9 @@ func (s *scanner) curl(i int) (int, bool) {
 
 // discord finds a bot token around the dot at i: base64 of a numeric identifier, six
 // bytes of time, and a signature of 27 to 38 bytes.
+//
+// Origin: Discord's developer documentation, "Snowflakes", for the first part; the lengths are
+// those of github.com/trufflesecurity/trufflehog pkg/detectors.
 func (s *scanner) discord(i int) int {
 	text := s.text
 	if i < 23 || i+8+27 > len(text) || text[i+7] != '.' {
@@ -518,6 +544,9 @@ func (s *scanner) discord(i int) int {
 
 // nearAWS looks for the 40-byte secret that is often written next to an AWS access
 // key ID, which ends at end.
+//
+// Origin: AWS IAM User Guide, "Manage access keys for IAM users": the two are shown together,
+// and the secret of its example has 40 bytes.
 func (s *scanner) nearAWS(end int) {
 	text := s.text
 	for p, limit := end, min(len(text), end+160); p < limit; {
@@ -541,6 +570,9 @@ func (s *scanner) nearAWS(end int) {
 
 // wallet finds a private key in Bitcoin's wallet import format: a run of 51 or 52 bytes
 // in base58 whose checksum holds (mainnet "5", "K", "L"; test networks "9", "c").
+//
+// Origin: Bitcoin Core, EncodeSecret of src/key_io.cpp and the version bytes of
+// src/kernel/chainparams.cpp.
 func (s *scanner) wallet(start, end int) bool {
 	if n := end - start; n != 51 && n != 52 || strings.IndexByte("5KL9c", s.text[start]) < 0 || !base58check(s.text[start:end]) {
 		return false

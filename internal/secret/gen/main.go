@@ -15,6 +15,9 @@
 // Without '^' the lookup word is the first letter or digit of the longest literal.
 // The infix column names a literal that stands inside a run of letters and digits,
 // where no word starts; such formats are looked up only in long runs.
+//
+// A row of keywords.tsv ends with a true and a false example, which the tests run: {} is
+// the place of the value, the same in both, and \n a line end.
 package main
 
 import (
