@@ -41,7 +41,10 @@ func golden() string {
 }
 
 // TestGolden holds the scores to the last digit. The file is the same for every
-// architecture: 386 and arm64 read what amd64 wrote.
+// architecture: 386 and arm64 read what amd64 wrote. On amd64, with qemu-user installed:
+//
+//	GOARCH=386 go test -run Golden ./internal/lexical
+//	GOARCH=arm64 go test -exec qemu-aarch64 -run Golden ./internal/lexical
 func TestGolden(t *testing.T) {
 	const name = "testdata/golden.txt"
 	got := golden()

@@ -9,6 +9,9 @@ import (
 // to the stem of their base form, ordered by form. Forms that are more often
 // another word (lay, bore, wound, ground) are in only where the verb prevails in
 // notes and talk.
+//
+// Source: a list of this package's own, of the irregular verbs, plurals and comparisons
+// that a grammar of English lists; the stem is what Porter2 makes of the base form.
 var irregulars = [...]struct{ form, stem string }{
 	{"ate", "eat"},
 	{"became", "becom"},

@@ -11,11 +11,14 @@ const (
 	// coverageFloor is the least coverage, in hundredths, of the document that covers
 	// a query best; below it there are no hits at all. It is reckoned over the roots of
 	// idf: with idf itself, one rare word that no document has outweighs two that one
-	// has. Asked of thirteen pairs of open sets, 0.25 loses 0.7 % of the right answers
-	// and drops half of the questions that have none; idf drops 36 % at that loss.
+	// has. What it costs where there is an answer: examples/recall-eval over ten open
+	// sets (-cases) leaves 26 of 5995 queries without hits, 0 with a floor of 0, and
+	// the mean R@10 is 0.801 instead of 0.802. What it saves is not measured there: every
+	// query of those sets has an answer.
 	coverageFloor = 25
 	// hitFloor is the least coverage of each hit, in hundredths: a fifth of the
-	// other. It drops what shares one common word, at no cost in recall.
+	// other. It drops what shares one common word. On the same sets it costs 0.003 R@10
+	// in one, none in nine.
 	hitFloor = 5
 	// coverageUnits is the most that coverage asks of a long query, in units that no
 	// document has: of several turns of dialogue, a short memory can only answer a
@@ -28,7 +31,8 @@ const (
 )
 
 // Weights of the features beside BM25F, in thousandths, each of what the units of a
-// query are worth together. From 0.4 to 0.6 nothing moves by more than 0.002 nDCG.
+// query are worth together. With one of the first three at 0.4 or 0.6, none of the ten
+// sets named at coverageFloor moves by more than 0.003 nDCG@10.
 const (
 	ofWindow  = 500
 	ofPairs   = 500

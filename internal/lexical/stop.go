@@ -5,6 +5,10 @@ import "bytes"
 // stopWord reports English words that say nothing about what a query is after.
 // They are dropped from queries only: in a document they cost a little space and
 // keep "to be or not to be" findable.
+//
+// Source: a list of this package's own: the closed word classes of English (articles,
+// pronouns, auxiliaries, conjunctions, prepositions, adverbs of degree, question words),
+// their contractions, and the greetings and interjections of talk.
 func stopWord(w []byte) bool {
 	if n := len(w); n > 2 && (bytes.HasSuffix(w, []byte("'s")) || bytes.HasSuffix(w, []byte("'d"))) {
 		w = w[:n-2]
