@@ -4,7 +4,7 @@ import "errors"
 
 // A refusal, matched with errors.Is on [Verdict.Err]. There is one sentinel for
 // each thing that a caller does differently, and no more: which stage refused is
-// the prefix of [Finding.Rule] ("path.dot-dot", "secret.github-token").
+// the prefix of [Finding.Rule] ("path.dot-dot", "secret.github-pat").
 //
 // A fault (I/O, a cancelled context) is none of these. It comes back as the error
 // of the method, with any *fs.PathError still in its chain; a closed or zero
