@@ -211,7 +211,8 @@ func (r *Room) returning(w *world, name string, data []byte) (*proposal, error) 
 		return nil, err
 	}
 	p := ps[0]
-	p.op, p.text.base = journal.OpAdd, p.text.whole // the library's keys in it are the library's own
+	p.digest = r.digestOf(true, a.Path, "", nil, data) // of the text alone: under no name is it to come back by itself
+	p.op, p.text.base = journal.OpAdd, p.text.whole    // the library's keys in it are the library's own
 	p.text.lo, p.text.hi = 0, len(p.text.whole)
 	return p, nil
 }

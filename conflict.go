@@ -179,14 +179,20 @@ func judgeKey(p *proposal, w *world) []Finding {
 	return fs
 }
 
-// judgeReview rejects what the operator refused before, and holds everything of a
-// writer's where the operator reviews all.
+// judgeReview rejects what the operator refused before, holds what the operator took out
+// of sight to decide on it again, and everything of a writer's where the operator reviews
+// all.
 func judgeReview(p *proposal, w *world) []Finding {
 	if p.who.hand {
 		return nil
 	}
 	if _, ok := w.state.Refused[p.digest]; ok && p.names[0].ok() {
 		return []Finding{refuse("review.refused-before", Rejected, "", "the operator refused this before", "do not propose it again")}
+	}
+	for _, held := range w.state.Pending {
+		if held.Op == journal.OpRestore && held.Digest == p.digest {
+			return []Finding{refuse("review.waits", Held, "", "the operator took this out of sight and has not decided on it yet", "the operator decides")}
+		}
 	}
 	if w.opts.ReviewAll && !p.noChange {
 		return []Finding{refuse("review.all", Held, "", "the operator reviews every change", "the operator decides")}

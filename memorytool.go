@@ -280,8 +280,10 @@ func (t memoryCall) notice(s standing) string {
 	return ""
 }
 
-// seenAs is what a stored text is worth to who reads it: what the operator accepted
-// with their own eyes counts as observed.
+// seenAs is what a stored text is worth to who reads it. A held candidate that the operator
+// read and let in counts as observed. What was adopted counts as what the operator said
+// that it is worth: somebody who adopts a folder at external-web, or lowers a memory to it,
+// has said so about every copy too.
 func seenAs(s standing) Trust {
 	if s.acc.Approved {
 		return max(s.trust(), UserObserved)

@@ -72,7 +72,7 @@
 //	add       new at path                            the tomb of path goes
 //	replace   new at path                            same
 //	edit      new at path                            same
-//	adopt     new at path, approved by the operator  same
+//	adopt     new at path                            same
 //	rollback  new at path; without new: path freed   a tomb, or its removal; what was retired
 //	                                                 from path after row ref leaves the archive
 //	restore   new at to (or path)                    the archive entry goes that row ref made

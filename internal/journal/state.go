@@ -22,7 +22,7 @@ type Accepted struct {
 	Hash     string // of the accepted bytes; those on disk may differ
 	Key      string
 	Rules    []string // flags: findings that did not keep it from being accepted
-	Approved bool     // the operator accepted these bytes
+	Approved bool     // a held candidate that the operator let in as it was
 	Row      int64    // the row that last changed the entry, its Time and By; Seq may be an older one
 	Origin
 }
@@ -253,7 +253,7 @@ func target(r *Row) string {
 func (s *State) accept(t *step, r *Row, path string) {
 	s.settle(t, path, Accepted{
 		Hash: r.New, Key: r.Key, Rules: r.Rules,
-		Approved: r.Approved || r.Op == OpAdopt, Row: r.Seq, Origin: origin(r),
+		Approved: r.Approved, Row: r.Seq, Origin: origin(r),
 	})
 	drop(s.Refused, &t.refused, r.Digest)
 }
