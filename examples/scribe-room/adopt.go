@@ -131,7 +131,11 @@ func (a *app) adoptFiles(ctx context.Context, r *scribe.Room, paths []string, fr
 	if err := a.confirm(fmt.Sprintf("Accept %d files as %s?", len(ms), t)); err != nil {
 		return err
 	}
-	vs, err := r.Adopt(ctx, t, ms...)
+	var vs []scribe.Verdict
+	err := a.screen.working("adopting", func() (err error) {
+		vs, err = r.Adopt(ctx, t, ms...)
+		return err
+	})
 	if err == nil && !a.json {
 		n := 0
 		for _, v := range vs {

@@ -181,7 +181,11 @@ The head that is printed is the log's last row. Kept somewhere else, and given b
 						return err
 					}
 				}
-				found, err := r.Check(ctx, repair)
+				var found []scribe.Finding
+				err := a.screen.working("checking", func() (err error) {
+					found, err = r.Check(ctx, repair)
+					return err
+				})
 				if err != nil {
 					return err
 				}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -141,6 +142,34 @@ func (s *screen) step(what string, n int) {
 	line := fmt.Sprintf("%s %d", what, n)
 	s.progress = len(line)
 	fmt.Fprintf(s.errs, "\r%s", line)
+}
+
+// working runs long work, and on a terminal says from the first second on for how long.
+func (s *screen) working(what string, do func() error) error {
+	if !s.ask {
+		return do()
+	}
+	done, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				line := fmt.Sprintf("%s: %d s", what, n)
+				s.progress = len(line)
+				fmt.Fprintf(s.errs, "\r%s", line)
+			}
+		}
+	}()
+	err := do()
+	close(done)
+	<-over
+	s.close()
+	return err
 }
 
 // close wipes the progress line.

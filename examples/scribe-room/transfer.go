@@ -33,7 +33,8 @@ or with -, it goes to a pipe. The same memories give the same bytes.`,
 			// Whole in memory first: a file that is half an export is worse than none, and
 			// a room is small.
 			var all bytes.Buffer
-			if err := usageIf(r.Export(ctx, &all, stages...), "export: stage"); err != nil {
+			err := a.screen.working("exporting", func() error { return r.Export(ctx, &all, stages...) })
+			if err := usageIf(err, "export: stage"); err != nil {
 				return err
 			}
 			f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -87,7 +88,11 @@ text stands the memory is rejected, and named. - reads from a pipe, and needs --
 			if err := a.confirm(fmt.Sprintf("Take in the memories, worth %s at most?", t)); err != nil {
 				return err
 			}
-			vs, err := r.Import(ctx, from, t)
+			var vs []scribe.Verdict
+			err := a.screen.working("importing", func() (err error) {
+				vs, err = r.Import(ctx, from, t)
+				return err
+			})
 			return a.verdicts("imported", vs, err)
 		}),
 	}
