@@ -25,8 +25,13 @@ import (
 //     what one of them accepted. Else the side that goes on is shown, the other text is
 //     kept as a version that a row names, and the file is a change made outside, which the
 //     operator resolves.
+//   - What the operator took back on one side stays taken back, whatever a writer did to it
+//     on the other: a memory that both changed has the lower of the two trusts, and one that
+//     the operator retired, suspended or erased is not shown again. The writer's text is a
+//     change made outside.
 //   - Candidates and refusals of both sides stay. What one side decided is decided.
-//   - A purge on one side is carried out here, unless the other side changed that memory.
+//   - A purge on one side is carried out here, unless the other side changed that memory:
+//     then its texts stay until it is purged again.
 //
 // Rows without a right MAC are nobody's: they are kept aside, and what they brought is a
 // change made outside.
@@ -216,7 +221,7 @@ func (r *Room) stageJoined(j *joining, d *divergence, row journal.Row) error {
 	seq := j.head.Seq + 1
 	switch row.Op {
 	case journal.OpAdd, journal.OpReplace, journal.OpRestore, journal.OpStow:
-		data := r.joinedBytes(d.there, row.Path, row.New)
+		data := r.joinedBytes(d, row.Path, row.New)
 		if data == nil && row.Op == journal.OpStow {
 			return nil // its row among those of the other side says that it was
 		}
@@ -255,10 +260,10 @@ func (r *Room) putVersion(seq int64, hash string, data []byte) error {
 	return err
 }
 
-// joinedBytes finds the bytes that the other side accepted or archived at a path.
-func (r *Room) joinedBytes(there *journal.State, path, hash string) []byte {
-	all := []journal.Accepted{there.Accepted[path]}
-	for _, a := range there.Archived {
+// joinedBytes finds the bytes that a side accepted, or the other one archived, at a path.
+func (r *Room) joinedBytes(d *divergence, path, hash string) []byte {
+	all := []journal.Accepted{d.there.Accepted[path], d.here.Accepted[path]}
+	for _, a := range d.there.Archived {
 		all = append(all, a.Accepted)
 	}
 	for _, a := range all {
@@ -380,16 +385,28 @@ func (r *Room) difference(d *divergence, path string) []journal.Row {
 	there, stays := d.there.Accepted[path]
 	changedThere := stood != stays || was.Hash != there.Hash || was.Trust != there.Trust
 	changedHere := stood != stands || was.Hash != here.Hash || was.Trust != here.Trust
+	both := changedThere && changedHere && stays && stands
 	switch {
-	case changedThere && changedHere && stays && stands && here.Hash == there.Hash:
-		return nil // the same on both sides; the trust of this one stays
+	case both && here.Hash == there.Hash:
+		return lowered(path, here, there)
+	case changedThere && stays && there.By == byWriter && d.withdrawn(d.here, path):
+		return []journal.Row{outsideOfJoin(path, there, "", "the operator took the memory back on this side")}
+	case changedHere && stands && here.By == byWriter && d.withdrawn(d.there, path):
+		row := byJoin(journal.OpRemove, path, journal.Origin{By: d.there.Tombs[path].By})
+		row.Old, row.Key = here.Hash, here.Key
+		return []journal.Row{row, outsideOfJoin(path, here, "", "the operator took the memory back on the other side")}
 	case changedThere && changedHere && !r.theirsLies(path, there.Hash, stays):
 		if !stays {
 			return nil // gone there, changed here: what was changed stays
 		}
-		row := byJoin(journal.OpObserve, path, there.Origin)
-		row.Trust, row.Old, row.New, row.Reason = "", here.Hash, there.Hash, "the other side's text: both changed the memory"
-		return []journal.Row{row}
+		var rows []journal.Row
+		if stood && stands {
+			rows = lowered(path, here, there)
+		}
+		if there.Hash == was.Hash && stands {
+			return rows // the text is changed here alone
+		}
+		return append(rows, outsideOfJoin(path, there, here.Hash, "the other side's text: both changed the memory"))
 	case changedThere && stays:
 		row := byJoin(journal.OpAdd, path, there.Origin)
 		if retired, back := d.restored(path); back {
@@ -398,11 +415,45 @@ func (r *Room) difference(d *divergence, path string) []journal.Row {
 			row.Op = journal.OpReplace
 		}
 		row.Old, row.New, row.Key, row.Rules, row.Approved = here.Hash, there.Hash, there.Key, there.Rules, there.Approved
+		if both && stood {
+			row.Trust = lowerTrust(here, there)
+		}
 		return []journal.Row{row}
 	case changedThere && stands:
 		return d.freed(path, here)
 	}
 	return nil
+}
+
+// lowerTrust names the lower trust of what two sides accepted.
+func lowerTrust(here, there journal.Accepted) string {
+	return min(parseTrust(here.Trust), parseTrust(there.Trust)).String()
+}
+
+// lowered lists the row that gives what stands here the other side's trust, if that is lower.
+func lowered(path string, here, there journal.Accepted) []journal.Row {
+	trust := lowerTrust(here, there)
+	if parseTrust(trust) == parseTrust(here.Trust) {
+		return nil
+	}
+	row := byJoin(journal.OpReplace, path, journal.Origin{Trust: trust, Source: here.Source, By: there.By})
+	row.Old, row.New, row.Key, row.Rules, row.Approved = here.Hash, here.Hash, here.Key, here.Rules, here.Approved
+	return []journal.Row{row}
+}
+
+// outsideOfJoin is the row for a text of one side that is not taken over: it is kept, and a
+// change made outside, in place of what stands with the hash old ("": nothing).
+func outsideOfJoin(path string, text journal.Accepted, old, reason string) journal.Row {
+	row := byJoin(journal.OpObserve, path, text.Origin)
+	row.Trust, row.Old, row.New, row.Reason = "", old, text.Hash, reason
+	return row
+}
+
+// withdrawn reports whether the operator freed a path on the side of a state, after the sides
+// parted. A file that was deleted in an editor is nobody's decision.
+func (d *divergence) withdrawn(side *journal.State, path string) bool {
+	tomb, ok := side.Tombs[path]
+	return ok && tomb.Freed > d.fork.Seq && !slices.Contains([]string{"", byWriter, "join", "repair"}, tomb.By)
 }
 
 // restored finds the retirement from which the other side brought a memory back.
@@ -482,7 +533,7 @@ func (r *Room) GitAdvice() (ignore, attributes string) {
 	if r == nil || r.opts.Key == nil {
 		return "/.scribe/\n", attributes
 	}
-	for _, name := range []string{"lock", localName, "reserve", checkpointName, tmpDir, "sessions/", "swept/", "audit.torn.*", "audit.rest.*"} {
+	for _, name := range []string{"lock", localName, reserveName, checkpointName, cacheName, shadowDir, tmpDir, sessionDir, sweptDir, "audit.torn.*", "audit.rest.*"} {
 		ignore += "/.scribe/" + name + "\n"
 	}
 	attributes += "/MEMORY.md merge=union\n"

@@ -20,7 +20,7 @@ import (
 
 // stays reports whether a file belongs to one directory or process, and does not travel.
 func staysHome(name string) bool {
-	for _, own := range []string{"lock", localName, "reserve", checkpointName, tmpDir, "sessions/", "swept/"} {
+	for _, own := range []string{"lock", localName, reserveName, checkpointName, cacheName, shadowDir, tmpDir, sessionDir, sweptDir} {
 		if strings.HasPrefix(name, ".scribe/"+own) {
 			return true
 		}
@@ -544,6 +544,93 @@ func TestUnmergeIndex(t *testing.T) {
 	} {
 		if got := string(unmergeIndex([]byte(tt.in))); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// partedRoom gives two sides of a room that holds m.md, and joins them as git merges them.
+func partedRoom(t testing.TB) (sides [2]*Room, m Memory, join func() *Room) {
+	o := sharedKey(1 << 20)
+	r, mem := newRoom(t, o)
+	m = store(t, r, UserObserved, Candidate{Path: "m.md", Text: "The host is a.example.\n"})
+	store(t, r, UserObserved, Candidate{Path: "other.md", Text: "The port is 80.\n"})
+	base := everyFile(t, mem, "")
+	mem2 := mem.CrashClone(newRNG(1), 1)
+	mem2.SetIdentity("another machine")
+	return [2]*Room{r, reopen(t, mem2, o)}, m, func() *Room {
+		merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
+		return must1(openMem(t, mem, o))
+	}
+}
+
+// TestG5_AJoinKeepsWhatTheOperatorTookBack: what the operator did on one side holds after a
+// merge, whichever of the two goes on as the journal, and whatever a writer did meanwhile.
+func TestG5_AJoinKeepsWhatTheOperatorTookBack(t *testing.T) {
+	ctx := context.Background()
+	edits := func(r *Room) {
+		wantAccepted(t, offer(t, r, UserObserved, Candidate{Path: "m.md", Old: "a.example", New: "b.example"}))
+	}
+	lowers := func(r *Room, m Memory) { wantAccepted(t, must1(r.Adopt(ctx, ExternalWeb, m))[0]) }
+	for name, tt := range map[string]struct {
+		operator func(r *Room, m Memory)
+		other    func(r *Room, m Memory)
+		text     string   // what is shown after it; "" for nothing
+		said     []string // what Check finds then
+	}{
+		"lowered, edited":   {lowers, func(r *Room, _ Memory) { edits(r) }, "The host is b.example.\n", nil},
+		"lowered, raised":   {lowers, func(r *Room, m Memory) { must1(r.Adopt(ctx, UserVerified, m)) }, "The host is a.example.\n", nil},
+		"suspended, edited": {func(r *Room, _ Memory) { must1(r.Suspend(ctx, "wrong", "m.md")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
+		"archived, edited":  {func(r *Room, _ Memory) { must1(0, archived(r, "m.md")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
+		"purged, edited":    {func(r *Room, _ Memory) { must1(r.Purge(ctx, "m.md", "asked to")) }, func(r *Room, _ Memory) { edits(r) }, "", []string{"check.history"}},
+	} {
+		for n := range 4 {
+			side, longer := n%2, n/2
+			t.Run(fmt.Sprintf("%s/operator=%d/longer=%d", name, side, longer), func(t *testing.T) {
+				sides, m, join := partedRoom(t)
+				tt.operator(sides[side], m)
+				tt.other(sides[1-side], m)
+				for range 4 { // the longer side goes on as the journal
+					wantAccepted(t, byHand(t, sides[longer], Candidate{Path: "other.md", Old: "80", New: "800"}))
+				}
+				r := join()
+				for _, f := range must1(r.Check(ctx, false)) {
+					if f.Outcome != Accepted && !slices.Contains(tt.said, f.Rule) {
+						t.Errorf("check: %s %s: %s", f.Rule, f.Field, f.Message)
+					}
+				}
+				var want []string
+				if tt.text != "" {
+					want = []string{"m.md external-web " + tt.text}
+				}
+				if got := shownOf(listed(t, r, stageActive, stageChanged)); !slices.Equal(got, want) {
+					t.Errorf("shown: %q, want %q", got, want)
+				}
+				if got := listed(t, r, stageUnaccepted); tt.text == "" && (len(got) != 1 || got[0].Text != "The host is b.example.\n") {
+					t.Errorf("the writer's text does not wait for the operator: %v", got)
+				}
+			})
+		}
+	}
+}
+
+// shownOf tells of each memory but other.md its path, trust and text.
+func shownOf(all []Memory) (out []string) {
+	for _, m := range all {
+		if m.Path != "other.md" {
+			out = append(out, fmt.Sprint(m.Path, " ", m.Trust, " ", m.Text))
+		}
+	}
+	return out
+}
+
+// TestGitAdviceIgnoresWhatStaysHome: whatever a room writes is either part of its record or
+// does not travel.
+func TestGitAdviceIgnoresWhatStaysHome(t *testing.T) {
+	r, _ := newRoom(t, sharedKey(1<<20))
+	ignore, _ := r.GitAdvice()
+	for _, name := range []string{"lock", localName, reserveName, checkpointName, cacheName, shadowDir, tmpDir, sessionDir, sweptDir, "audit.torn.*", "audit.rest.*"} {
+		if !strings.Contains(ignore, "/.scribe/"+name+"\n") {
+			t.Errorf("%s travels with git", name)
 		}
 	}
 }
