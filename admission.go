@@ -114,6 +114,8 @@ type author struct {
 	session string      // the host's ID of the conversation, in memory only
 	turn    int         // the conversation's turn
 	user    []string    // the user's own messages; what is verbatim in one may be stamped above the ceiling
+
+	keeps *journal.Accepted // the text stays the change of who wrote this: only its links are turned
 }
 
 // proposal is a candidate on its way through the stages. It is the one place where
@@ -248,7 +250,7 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 	if len(cs) > maxPlan {
 		return tooLong(len(cs)), nil
 	}
-	return r.admit(ctx, who, func(w *world) ([]*proposal, error) { return r.prepare(w, who, cs) })
+	return r.admit(ctx, who, func(_ context.Context, w *world) ([]*proposal, error) { return r.prepare(w, who, cs) })
 }
 
 // tooLong refuses a plan of more candidates than are judged at a time.
@@ -258,7 +260,7 @@ func tooLong(n int) []Verdict {
 }
 
 // admit is propose for a plan that follows from the room as it is.
-func (r *Room) admit(ctx context.Context, who author, prepare func(*world) ([]*proposal, error)) ([]Verdict, error) {
+func (r *Room) admit(ctx context.Context, who author, prepare func(context.Context, *world) ([]*proposal, error)) ([]Verdict, error) {
 	if err := r.writable(); err != nil {
 		return nil, err
 	}
@@ -266,7 +268,7 @@ func (r *Room) admit(ctx context.Context, who author, prepare func(*world) ([]*p
 	if err != nil {
 		return nil, err
 	}
-	plan, err := prepare(w)
+	plan, err := prepare(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +287,7 @@ func (r *Room) admit(ctx context.Context, who author, prepare func(*world) ([]*p
 	var again []*proposal
 	var verdicts []Verdict
 	b, err := r.share(ctx, func(w *world) (b *batch, err error) {
-		if again, err = judgeAgain(w, who, prepare, plan); err == nil {
+		if again, err = judgeAgain(ctx, w, who, prepare, plan); err == nil {
 			b, verdicts, err = r.settle(w, again)
 		}
 		return b, err
@@ -311,8 +313,8 @@ func (r *Room) admit(ctx context.Context, who author, prepare func(*world) ([]*p
 var errPlanMoved = errors.New("the plan is another one now")
 
 // judgeAgain judges a plan under the lock, with what the host's rules said of it before.
-func judgeAgain(w *world, who author, prepare func(*world) ([]*proposal, error), plan []*proposal) ([]*proposal, error) {
-	again, err := prepare(w)
+func judgeAgain(ctx context.Context, w *world, who author, prepare func(context.Context, *world) ([]*proposal, error), plan []*proposal) ([]*proposal, error) {
+	again, err := prepare(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -511,7 +513,9 @@ func (r *Room) settle(w *world, plan []*proposal) (*batch, []Verdict, error) {
 		case v.Outcome == Accepted && p.noChange:
 			v.Memory = p.was.memory(p.path().String())
 		case v.Outcome == Accepted:
-			if p.who.hand {
+			if was := p.who.keeps; was != nil {
+				row.Rules, row.Approved = ruleNames(slices.Concat(p.was.memory(row.Path).Findings, p.findings)), was.Approved
+			} else if p.who.hand {
 				row.Digest = p.digest // by hand, it is refused no longer
 			}
 			v.Memory = p.memory(w.now)
@@ -571,7 +575,10 @@ func lostRace() Finding {
 
 // by names the kind of author for the audit.
 func (p *proposal) by() string {
-	if p.who.hand {
+	switch {
+	case p.who.keeps != nil:
+		return p.who.keeps.By
+	case p.who.hand:
 		return byOperator
 	}
 	return byWriter

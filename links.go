@@ -164,7 +164,7 @@ func (r *Room) remirror(b *batch, w *world, name string, old []string, d journal
 		Change:   journal.Change{Op: journal.OpEdit, Path: name, Old: acc.Hash, New: journal.Sum(text), Trust: acc.Trust, Source: acc.Source, Key: acc.Key},
 		Decision: d,
 	}
-	row.Rules, row.Approved = acc.Rules, acc.Approved
+	row.By, row.Rules, row.Approved = acc.By, acc.Rules, acc.Approved // it stays the change of who wrote it
 	b.moves = append(b.moves, move{row: b.note(row), path: p, put: text, old: s.disk})
 	b.line(name, metaOf(name, text), parseTrust(acc.Trust), w.now)
 	return nil

@@ -320,6 +320,9 @@ func (r *Room) keyed(parts ...string) string {
 
 // source names where a change came from: a keyed hash of the session, never its ID.
 func (r *Room) source(who author) string {
+	if who.keeps != nil {
+		return who.keeps.Source
+	}
 	if who.hand || who.session == "" {
 		return ""
 	}

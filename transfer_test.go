@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -346,5 +348,94 @@ func TestRename(t *testing.T) {
 	}
 	if vs, err := r.Rename(ctx, "top.md", "none.md"); err != nil || vs[0].Findings[0].Rule != "conflict.destination" {
 		t.Error(vs, err)
+	}
+}
+
+// TestG8_TurnedLinkIsNoNews: a link that a rename turned, or the note of what a memory
+// superseded, leaves the text its writer's, which no session is told of as the operator's.
+func TestG8_TurnedLinkIsNoNews(t *testing.T) {
+	ctx := context.Background()
+	r, _ := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "o.md", Text: "Other.\n"})
+	s := session(t, r, UserObserved)
+	must1(0, s.Commit(ctx, must1(s.Snapshot(ctx))))
+	wantAccepted(t, proposed(t, s.Guard(1), Candidate{Path: "w.md", Text: "Own write. See [o](o.md).\n"}))
+	wantAccepted(t, offer(t, r, ExternalTool, Candidate{Path: "tool.md", Text: "Tool words. See [o](o.md).\n"}))
+	was := r.stateNow().Accepted
+	if vs := must1(r.Rename(ctx, "o.md", "p.md")); len(vs) != 3 {
+		t.Fatal(vs)
+	}
+	wantChanges(t, deltaOf(t, s), "removed o.md", "added p.md")
+	for _, path := range []string{"w.md", "tool.md"} {
+		if got := r.stateNow().Accepted[path]; got.By != byWriter || got.Source != was[path].Source || got.Trust != was[path].Trust || got.Hash == was[path].Hash {
+			t.Errorf("%s: got %+v, was %+v", path, got, was[path])
+		}
+	}
+
+	store(t, r, Operator, Candidate{Path: "old.md", Text: "Old.\n"})
+	store(t, r, Operator, Candidate{Path: "new.md", Description: "New", Text: "New.\n", Supersedes: []string{"old.md"}})
+	must1(r.Adopt(ctx, UserObserved, one(t, r, "new.md", stageActive)))
+	wantAccepted(t, offer(t, r, UserObserved, Candidate{Path: "new.md", Old: "New.", New: "Newer."}))
+	before := r.stateNow().Accepted["new.md"]
+	must1(r.Purge(ctx, "old.md", ""))
+	if got := r.stateNow().Accepted["new.md"]; got.By != byWriter || got.Hash == before.Hash {
+		t.Errorf("new.md: got %+v, was %+v", got, before)
+	}
+}
+
+// TestRenameManyLinks: of more links than one plan turns, those of the highest trust are,
+// and text from outside never keeps the operator from a rename.
+func TestRenameManyLinks(t *testing.T) {
+	ctx := context.Background()
+	r, _ := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "o.md", Text: "Other.\n"})
+	store(t, r, UserObserved, Candidate{Path: "z.md", Text: "See [o](o.md).\n"})
+	for i := range maxPlan {
+		wantAccepted(t, offer(t, r, ExternalWeb, Candidate{Path: fmt.Sprintf("f%02d.md", i), Text: fmt.Sprintf("Fact %d [o](o.md).\n", i)}))
+	}
+	left := func(from, to string, want int, rule string) {
+		t.Helper()
+		vs, err := r.Rename(ctx, from, to)
+		if err != nil || len(vs) != want {
+			t.Fatalf("%d verdicts, %v", len(vs), err)
+		}
+		wantAccepted(t, vs[0])
+		if got := ruleNames(vs[0].Notices); slices.Contains(got, "plan.links-left") != (rule != "") {
+			t.Errorf("notices %q", got)
+		}
+	}
+	left("o.md", "p.md", maxPlan, "plan.links-left")
+	if got := read(t, r, "z.md"); !strings.Contains(got, "(p.md)") {
+		t.Errorf("the highest trust: %q", got)
+	}
+	left("p.md", "q.md", maxPlan, "") // as many as one plan turns
+
+	r, _ = newRoom(t, &Options{Limits: Limits{Memory: 1000}})
+	store(t, r, Operator, Candidate{Path: "o.md", Text: "Other.\n"})
+	wantAccepted(t, offer(t, r, ExternalWeb, Candidate{Path: "full.md", Text: "[o](o.md)\n" + strings.Repeat("A fact.\n", 110)}))
+	left("o.md", strings.Repeat("long", 40)+".md", 1, "plan.links-left")
+}
+
+// TestRenameIsBounded: a line made to be slow takes linear time (quadratic would be longer
+// than any test may run), and the context ends a rename between two texts.
+func TestRenameIsBounded(t *testing.T) {
+	for _, form := range []string{"[[]", "](a)", "]: a ", "]: <a>", "](<a>"} {
+		line := strings.Repeat(form, 1<<20)
+		if got := turnLine(line+"[o](o.md)\n", ".", "o.md", "p.md"); got != line+"[o](p.md)\n" {
+			t.Errorf("%q: another text", form)
+		}
+	}
+	r, _ := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "o.md", Text: "Other.\n"})
+	for i := range 20 {
+		store(t, r, Operator, Candidate{Path: fmt.Sprintf("f%d.md", i), Text: fmt.Sprintf("Fact %d\n", i)})
+	}
+	for _, looks := range []int{15, 35} { // in the plan, and in the plan under the lock
+		if _, err := r.Rename(&countdown{context.Background(), looks}, "o.md", "p.md"); !errors.Is(err, context.Canceled) {
+			t.Errorf("after %d looks: %v", looks, err)
+		}
+	}
+	if got := read(t, r, "o.md"); got == "" {
+		t.Error("it was renamed all the same")
 	}
 }
