@@ -445,7 +445,7 @@ func (r *Room) ask(ctx context.Context, plan []*proposal) {
 			now = Memory{}
 		}
 		for _, rule := range r.opts.Rules {
-			p.asked = append(p.asked, askOne(ctx, rule, now, was)...)
+			p.asked = append(p.asked, fitting(askOne(ctx, rule, now, was), r.opts.Allow)...)
 		}
 	}
 }

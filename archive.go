@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/journal"
@@ -15,18 +14,20 @@ import (
 // them back. category says why, in a word, for whoever looks through the archive later:
 // "distilled" (it lives on in another memory or document; what is superseded gets this),
 // "discarded" (of no use any more), "unused" (not needed now), "expired" (its time has
-// passed), or a word of the operator's own; empty: "unused". reason is for the audit.
+// passed), or a word of the operator's own; empty: "unused". reason is for the audit. The
+// audit is for good: where one of the two looks like a credential, has hidden characters,
+// or is longer than 128 and 1,024 bytes, the call is ErrRejected and does nothing.
 //
 // Each path is a change of its own and has its own verdict, in order. Where no accepted
 // memory stands, that is a rejection with the rule "archive.missing". An error ends the
 // call, with the verdicts so far.
 func (r *Room) Archive(ctx context.Context, category, reason string, paths ...string) ([]Verdict, error) {
-	category, err := archiveCategory(category)
-	if err != nil {
+	word := archiveCategory(category)
+	if err := refuseWords("archive", r.opts.Allow, word, remark{"reason", reason, maxReason}); err != nil {
 		return nil, err
 	}
 	return r.each(ctx, paths, func(ctx context.Context, w *world, path string) (Verdict, error) {
-		return r.archive(ctx, w, path, category, journal.Decision{By: "operator", Reason: reason})
+		return r.archive(ctx, w, path, word.value, journal.Decision{By: "operator", Reason: reason})
 	})
 }
 
@@ -39,15 +40,13 @@ var categoryNames = map[string]string{
 // categorySuperseded is the category of what another memory took the place of.
 const categorySuperseded = "distilled"
 
-func archiveCategory(s string) (string, error) {
+// archiveCategory is the category that was given, under the name that the archive knows.
+func archiveCategory(s string) remark {
 	s = strings.TrimSpace(s)
-	if len(s) > maxLabel || strings.ContainsFunc(s, unicode.IsControl) {
-		return "", fmt.Errorf("archive: a category is one line of at most %d bytes", maxLabel)
-	}
 	if name, ok := categoryNames[s]; ok {
-		return name, nil
+		s = name
 	}
-	return s, nil
+	return label("category", s)
 }
 
 // each does one change for each name, under one lock.
@@ -175,8 +174,11 @@ func (r *Room) restore(ctx context.Context, w *world, name string) (Verdict, err
 
 // Suspend takes accepted memories out of every model's sight, back to where candidates
 // wait: each is archived, and held as a candidate that Resolve can approve or refuse.
-// Verdicts are as Archive gives them; Held says that it worked.
+// Verdicts are as Archive gives them; Held says that it worked. reason is as there.
 func (r *Room) Suspend(ctx context.Context, reason string, paths ...string) ([]Verdict, error) {
+	if err := refuseWords("suspend", r.opts.Allow, remark{"reason", reason, maxReason}); err != nil {
+		return nil, err
+	}
 	return r.each(ctx, paths, func(ctx context.Context, w *world, path string) (Verdict, error) {
 		var b batch
 		v, err := r.retire(&b, w, path, journal.Row{Change: journal.Change{Category: "unused"}, Decision: journal.Decision{By: "operator", Reason: reason}})

@@ -2,6 +2,7 @@ package scribe
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/relpath"
 )
 
 // Import takes in an export. Each memory is worth what the export says of it and at most
@@ -28,7 +30,7 @@ import (
 // bytes than the manifest says is rejected too.
 //
 // An error says that the rest was not read: no export, cut short, more in it than the
-// manifest lists, ctx. It comes with the verdicts of what was stored before.
+// manifest lists, more listed than Limits.Memories and 40,000, ctx. It comes with the verdicts of what was stored before.
 func (r *Room) Import(ctx context.Context, from io.Reader, t Trust) ([]Verdict, error) {
 	if t == 0 {
 		t = UserObserved
@@ -38,7 +40,7 @@ func (r *Room) Import(ctx context.Context, from io.Reader, t Trust) ([]Verdict, 
 	}
 	bound := &io.LimitedReader{R: from, N: maxManifest + tarSlack}
 	tr := tar.NewReader(bound)
-	m, err := readManifest(tr)
+	m, err := readManifest(tr, r.opts.Limits.Memories+maxRetired)
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +67,17 @@ func (r *Room) Import(ctx context.Context, from io.Reader, t Trust) ([]Verdict, 
 
 const (
 	maxManifest = 64 << 20 // bytes; a manifest of as many memories as a room may hold takes less than a third
+	maxRetired  = 40_000   // memories beyond those that a room may hold: four archived for each of the default
 	tarSlack    = 16 << 10 // bytes of headers and padding that one entry may take
 	importChunk = 64       // memories of one append
 )
 
-// readManifest reads the first entry of an export.
-func readManifest(tr *tar.Reader) (manifest, error) {
-	var m manifest
+// readManifest reads the first entry of an export, which may list that many memories.
+func readManifest(tr *tar.Reader, most int) (manifest, error) {
+	var m struct {
+		manifest
+		Memories json.RawMessage `json:"memories"` // in the place of the list, which is read as far as it may go
+	}
 	bad := func(why string) (manifest, error) {
 		return manifest{}, fmt.Errorf("import: this is no export: %s", why)
 	}
@@ -86,11 +92,15 @@ func readManifest(tr *tar.Reader) (manifest, error) {
 	if m.Version != exportVersion {
 		return manifest{}, fmt.Errorf("import: the export has version %d; this library reads version %d", m.Version, exportVersion)
 	}
+	all, err := readEntries(m.Memories, most)
+	if errors.Is(err, errManyEntries) {
+		return manifest{}, fmt.Errorf("import: %w: at most %d; export the stages one by one, or raise Limits.Memories", err, most)
+	}
+	if err != nil {
+		return bad("its " + exportManifest + " can not be read")
+	}
 	last := ""
-	for i, f := range m.Memories {
-		if m.Memories[i].Category, err = archiveCategory(f.Category); err != nil {
-			return bad("a category is no word")
-		}
+	for _, f := range all {
 		switch {
 		case f.File <= last:
 			return bad("its files are not sorted, or one is named twice")
@@ -99,7 +109,34 @@ func readManifest(tr *tar.Reader) (manifest, error) {
 		}
 		last = f.File
 	}
-	return m, nil
+	m.manifest.Memories = all
+	return m.manifest, nil
+}
+
+var errManyEntries = errors.New("the manifest lists more memories than can be imported at once")
+
+// readEntries reads the list of a manifest, and stops where it has more than most entries:
+// an entry takes many times its bytes in memory.
+func readEntries(list json.RawMessage, most int) ([]exportedFile, error) {
+	var all []exportedFile
+	if len(list) == 0 || string(list) == "null" {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(list))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return nil, errors.New("no list")
+	}
+	for d.More() {
+		if len(all) == most {
+			return nil, errManyEntries
+		}
+		var f exportedFile
+		if err := d.Decode(&f); err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }
 
 // shownName is a name from elsewhere as a reply may show it.
@@ -267,6 +304,7 @@ func (in *importing) admit(ctx context.Context, e importEntry) (again bool, err 
 	if !archive { // what was retired may say so
 		p.findings = append(p.findings, claims(f.Path, e.data, Operator)...)
 	}
+	p.findings = append(p.findings, saidBy(&f, r.opts.Allow)...)
 	v := Verdict{Outcome: p.outcome(), Findings: p.findings, Notices: p.notices, Memory: Memory{Path: p.names[0].shown(), Trust: p.trust}}
 	switch {
 	case here || v.Outcome != Accepted:
@@ -297,6 +335,23 @@ func (in *importing) isHere(p *proposal, f exportedFile, archive bool) bool {
 		}
 	}
 	return false
+}
+
+// saidBy brings what the manifest says of a memory into the form of a row, and refuses
+// what a row may not carry.
+func saidBy(f *exportedFile, allow [][32]byte) (fs []Finding) {
+	category := archiveCategory(f.Category)
+	f.Category = category.value
+	link := remark{"superseded_by", f.SupersededBy, relpath.MaxLen}
+	for _, s := range []remark{category, link} {
+		if bad := s.unfit(allow); bad.Rule != "" {
+			fs = append(fs, bad)
+		}
+	}
+	if _, err := relpath.Parse(link.value); err != nil && link.value != "" {
+		fs = append(fs, refuse("import.superseded-by", Rejected, link.field, "this is not the path of a memory", "make the export again"))
+	}
+	return fs
 }
 
 // sameMemory reports whether two texts say the same under the same labels.

@@ -150,6 +150,9 @@ func (o *Options) settle() (Options, error) {
 		if why == "" || len(why) > maxWaiver {
 			return s, fmt.Errorf("options: Waive of %q needs a reason of 1 to %d bytes", name, maxWaiver)
 		}
+		if err := refuseWords("options: Waive", s.Allow, remark{name, why, maxWaiver}); err != nil {
+			return s, err
+		}
 	}
 	if s.segment == 0 {
 		s.segment = segmentBytes

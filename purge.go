@@ -23,8 +23,11 @@ import (
 // backups, an editor) are beyond it. It reports what it could not remove ("purge.left",
 // "purge.kept") and where it can not prove that nothing of the text is left, because nobody
 // knows whose the bytes are ("purge.parked") or they can not be read ("purge.unproven"); a purge
-// that is cut short is finished when the room is opened.
+// that is cut short is finished when the room is opened. reason is as in Archive.
 func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error) {
+	if err := refuseWords("purge", r.opts.Allow, remark{"reason", reason, maxReason}); err != nil {
+		return nil, err
+	}
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ type Resolution struct {
 	Withdraw   bool     // with Approve false: given up and not remembered; it may be proposed again
 	Trust      Trust    // what the approved memory is worth; zero: what the candidate had
 	Supersedes []string // paths that it takes the place of: they go to the archive
-	By, Reason string   // for the audit
+	By, Reason string   // for the audit: at most 128 and 1,024 bytes, without credentials and hidden characters
 }
 
 // heldHeader is the first line of a pending file: everything that an approval needs
@@ -147,6 +147,9 @@ func (r *Room) Resolve(ctx context.Context, rs ...Resolution) ([]Verdict, error)
 	for _, res := range rs {
 		if !res.Trust.valid() {
 			return nil, fmt.Errorf("resolve: %v is no trust", res.Trust)
+		}
+		if err := refuseWords("resolve", r.opts.Allow, label("by", res.By), remark{"reason", res.Reason, maxReason}); err != nil {
+			return nil, err
 		}
 		if res.By == byWriter {
 			return nil, fmt.Errorf("resolve: By is %q, which names a model's own changes; name who decided", byWriter)

@@ -279,6 +279,71 @@ func TestImportHostile(t *testing.T) {
 	}
 }
 
+// TestImportSaysNothingUnfit: what a manifest says of a memory beside its name and text is
+// screened before a row carries it, and costs that memory alone.
+func TestImportSaysNothingUnfit(t *testing.T) {
+	ctx := context.Background()
+	set := map[string]func(*exportedFile, string){
+		"superseded_by": func(f *exportedFile, s string) { f.SupersededBy = s },
+		"category":      func(f *exportedFile, s string) { f.Category = s },
+	}
+	for _, tt := range []struct{ field, value, rule string }{
+		{"superseded_by", githubToken(), "secret.github-pat"},
+		{"superseded_by", githubToken() + ".md", "secret.github-pat"},
+		{"superseded_by", "a\U000E0068\U000E0069\U000E0064\U000E0065.md", "hidden.tag"},
+		{"superseded_by", strings.Repeat("a", 40_000), "words.too-long"},
+		{"superseded_by", "../out.md", "import.superseded-by"},
+		{"category", githubToken(), "secret.github-pat"},
+		{"category", "a\U000E0068\U000E0069\U000E0064\U000E0065", "hidden.tag"},
+		{"category", strings.Repeat("a", 40_000), "words.too-long"},
+		{"category", "two\nlines", "words.line"},
+	} {
+		r, mem := newRoom(t, nil)
+		files := map[string]string{"active/good.md": "Good.\n", "archive/7/x.md": "Old.\n"}
+		change := func(f *exportedFile) {
+			if f.File == "archive/7/x.md" {
+				f.Path = "x.md"
+				set[tt.field](f, tt.value)
+			}
+		}
+		vs, err := r.Import(ctx, bytes.NewReader(pack(t, listing(t, files, change),
+			tar.Header{Typeflag: tar.TypeReg, Name: "active/good.md", Uname: "Good.\n"},
+			tar.Header{Typeflag: tar.TypeReg, Name: "archive/7/x.md", Uname: "Old.\n"})), ExternalWeb)
+		if err != nil || len(vs) != 2 {
+			t.Fatalf("%s %.20q: %v, %v", tt.field, tt.value, vs, err)
+		}
+		wantAccepted(t, vs[0])
+		if bad := vs[1].Findings; vs[1].Outcome != Rejected || !slices.ContainsFunc(bad, func(f Finding) bool { return f.Rule == tt.rule && f.Field == tt.field }) {
+			t.Errorf("%s %.20q: %v with %q, want %s", tt.field, tt.value, vs[1].Outcome, ruleNames(bad), tt.rule)
+		}
+		wantNowhere(t, mem, tt.value)
+		if s := fmt.Sprintf("%+v", vs); strings.Contains(s, tt.value) {
+			t.Errorf("%s %.20q: the verdict repeats it", tt.field, tt.value)
+		}
+	}
+}
+
+// TestImportOfTooMany: a manifest is read no further than a room can make use of it, also
+// where its bytes are few.
+func TestImportOfTooMany(t *testing.T) {
+	ctx := context.Background()
+	r, _ := newRoom(t, &Options{Limits: Limits{Memories: 1}})
+	list := func(n int, last string) []byte {
+		entries := make([]string, n, n+1)
+		for i := range entries {
+			entries[i] = fmt.Sprintf(`{"file":"%06d"}`, i)
+		}
+		return pack(t, `{"memories":[`+strings.Join(append(entries, last), ",")+`],"format":"scribe-export","version":1}`)
+	}
+	if vs, err := r.Import(ctx, bytes.NewReader(list(maxRetired, `{"file":"x"}`)), 0); err != nil || len(vs) != maxRetired+1 {
+		t.Errorf("as many as may be: %d, %v", len(vs), err)
+	}
+	// What comes after the bound is not decoded: it would be another error.
+	if _, err := r.Import(ctx, bytes.NewReader(list(maxRetired+1, `{"file":7}`)), 0); err == nil || !strings.Contains(err.Error(), "at most 40001") {
+		t.Errorf("one more: %v", err)
+	}
+}
+
 // endless gives a manifest and then bytes for ever.
 type endless struct{ head io.Reader }
 
