@@ -60,8 +60,14 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 			rows = append(rows, journal.Row{Change: journal.Change{Op: journal.OpRefuse, Path: held.Path}, Decision: journal.Decision{By: "operator", ID: id, Digest: held.Digest}})
 		}
 	}
-	if known, err := r.everStood(ctx, path); err != nil || !known && s.kind == absent && len(gone) == 0 {
+	known, err := r.everStood(ctx, path)
+	if err != nil || !known && s.kind == absent && len(gone) == 0 {
 		return nil, cmp.Or(err, error(&fs.PathError{Op: "purge", Path: path, Err: fs.ErrNotExist}))
+	}
+	if !known { // the name of somebody else's file, which no row has yet
+		if err := refuseWords("purge", r.opts.Allow, remark{"path", path, relpath.MaxLen}); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.forgetLinks(ctx, w, path); err != nil {
 		return nil, err

@@ -82,6 +82,21 @@ func TestG6_OperatorsWords(t *testing.T) {
 	}
 }
 
+// TestG6_PurgeOfAName: the name of a file that somebody else put there is kept by no row.
+func TestG6_PurgeOfAName(t *testing.T) {
+	r, mem := newRoom(t, nil)
+	name := githubToken() + ".md"
+	mem.Plant(name, rootfs.File, []byte("Plain.\n"))
+	mem.Plant("plain.md", rootfs.File, []byte("Plain.\n"))
+	if _, err := r.Purge(context.Background(), name, ""); !errors.Is(err, ErrRejected) || strings.Contains(fmt.Sprint(err), name) {
+		t.Errorf("purge: %v", err)
+	}
+	wantNowhere(t, mem, githubToken())
+	if _, err := r.Purge(context.Background(), "plain.md", ""); err != nil {
+		t.Errorf("purge of a plain name: %v", err)
+	}
+}
+
 // TestG6_WaiverAndHostRules: so are the reason of a waiver, and what a rule of the host says.
 func TestG6_WaiverAndHostRules(t *testing.T) {
 	token := githubToken()
