@@ -173,6 +173,7 @@ func (c *inspection) chain(ctx context.Context) error {
 // sameState compares what counts.
 func sameState(a, b *journal.State) bool {
 	return sameMap(a.Accepted, b.Accepted) && sameMap(a.Archived, b.Archived) && sameMap(a.Tombs, b.Tombs) &&
+		sameMap(a.Former, b.Former) && maps.Equal(a.Purged, b.Purged) &&
 		sameMap(a.Pending, b.Pending) && maps.Equal(a.Refused, b.Refused)
 }
 

@@ -630,3 +630,72 @@ func TestCommitFailsWhole(t *testing.T) {
 		t.Errorf("control: %q", changesOf(sn))
 	}
 }
+
+// TestPurgeAfterRename: what another process, or a session of a room beside, was told under
+// an earlier name goes too, whatever stands under that name by now.
+func TestPurgeAfterRename(t *testing.T) {
+	ctx := context.Background()
+	for _, then := range []string{"nothing", "renamed again", "rolled back", "taken", "taken and freed"} {
+		t.Run(then, func(t *testing.T) {
+			r, mem := newRoom(t, nil)
+			own, lies := newRoom(t, &Options{Name: "own"})
+			store(t, r, UserObserved, Candidate{Path: "a.md", Text: "The code word is heron.\n"})
+			store(t, own, UserObserved, Candidate{Path: "c.md", Text: "C.\n"})
+			here := must1(r.Session(ctx, "here", UserObserved))
+			beside := must1(own.Session(ctx, "beside", UserObserved, r))
+			for _, s := range []*Session{here, beside} {
+				if sn := must1(s.Snapshot(ctx)); !strings.Contains(sn.Text, "heron") {
+					t.Fatalf("control:\n%s", sn.Text)
+				}
+			}
+			other, name := reopen(t, mem, nil), "b.md"
+			must1(other.Rename(ctx, "a.md", name))
+			renamed := other.stateNow().Seq
+			switch then {
+			case "renamed again":
+				must1(other.Rename(ctx, name, "d.md"))
+				name = "d.md"
+			case "rolled back":
+				must1(other.Rollback(ctx, renamed-1, name))
+				name = "a.md"
+			case "taken", "taken and freed":
+				store(t, other, Operator, Candidate{Path: "a.md", Text: "Another memory.\n"})
+				if then == "taken and freed" {
+					must1(other.Archive(ctx, "", "", "a.md"))
+				}
+			}
+			if left := must1(other.Purge(ctx, name, "")); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			for _, s := range []*Session{here, beside} {
+				if err := s.Observe(ctx, ExternalTool); err != nil { // writes what this process holds
+					t.Fatal(err)
+				}
+				if sn := must1(s.Snapshot(ctx)); strings.Contains(sn.Text, "heron") {
+					t.Errorf("shown after the purge:\n%s", sn.Text)
+				}
+			}
+			for _, m := range []*rootfs.Mem{mem, lies} {
+				if got := filesWith(t, m, "heron"); len(got) > 0 {
+					t.Errorf("purged text in %q", got)
+				}
+			}
+			if then == "taken and freed" {
+				if tomb := other.stateNow().Tombs["a.md"]; tomb.Hash == "" {
+					t.Error("the tomb of another memory was purged")
+				}
+			}
+		})
+	}
+}
+
+// filesWith lists the files that have a text.
+func filesWith(t testing.TB, mem *rootfs.Mem, text string) (names []string) {
+	t.Helper()
+	for name, data := range everyFile(t, mem, "") {
+		if strings.Contains(data, text) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

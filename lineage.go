@@ -49,18 +49,23 @@ type until struct {
 // memory had. The zero value is ready.
 type descent struct {
 	texts map[string]map[string]bool // by the path that the memory has: hash prefixes, as versions are named by
-	names map[string][]string        // the paths that it had before
+	names map[string][]journal.Name  // what it was called before
 }
 
 // step takes in the next row. A memory's line ends with its purge.
 func (d *descent) step(row journal.Row) {
 	if d.texts == nil {
-		d.texts, d.names = map[string]map[string]bool{}, map[string][]string{}
+		d.texts, d.names = map[string]map[string]bool{}, map[string][]journal.Name{}
 	}
 	at := row.Path
 	if opOfRow(row) == journal.OpRename && row.To != "" {
 		at = row.To
-		d.texts[at], d.names[at] = merge(d.texts[at], d.texts[row.Path]), append(d.names[at], append(d.names[row.Path], row.Path)...)
+	} else if back := row.Back(d.names[row.Path]); back != "" {
+		at = back
+	}
+	if at != row.Path {
+		d.texts[at] = merge(d.texts[at], d.texts[row.Path])
+		d.names[at] = slices.Concat(d.names[at], d.names[row.Path], []journal.Name{{Path: row.Path, Row: row.Seq}})
 	}
 	for _, hash := range []string{row.Old, row.New} {
 		if hash != "" && row.Op != journal.OpHold && row.Op != journal.OpPrune {
@@ -71,6 +76,18 @@ func (d *descent) step(row journal.Row) {
 		delete(d.texts, row.Path)
 		delete(d.names, row.Path)
 	}
+	if at != row.Path && row.Op == journal.OpRollback && row.New != "" { // what was there before the memory that went back
+		d.texts[row.Path] = map[string]bool{row.New[:12]: true}
+	}
+}
+
+// called lists a path, and what its memory was called before.
+func (d *descent) called(path string) []string {
+	all := []string{path}
+	for _, was := range d.names[path] {
+		all = append(all, was.Path)
+	}
+	return all
 }
 
 // join takes in the rows of a side that was joined. What each path had there, it had.
@@ -78,7 +95,7 @@ func (d *descent) join(side []journal.Row) {
 	if len(side) == 0 {
 		return
 	}
-	there := descent{texts: map[string]map[string]bool{}, names: map[string][]string{}}
+	there := descent{texts: map[string]map[string]bool{}, names: map[string][]journal.Name{}}
 	for path, texts := range d.texts {
 		there.texts[path], there.names[path] = maps.Clone(texts), slices.Clone(d.names[path])
 	}
@@ -99,7 +116,8 @@ func (d *descent) join(side []journal.Row) {
 
 // begin takes in what a base says of the rows before it.
 func (d *descent) begin(s *journal.State) {
-	d.texts, d.names = map[string]map[string]bool{}, map[string][]string{}
+	d.texts, d.names = map[string]map[string]bool{}, map[string][]journal.Name{}
+	maps.Copy(d.names, s.Former)
 	for path, a := range s.Accepted {
 		d.texts[path] = map[string]bool{a.Hash[:12]: true}
 	}
@@ -109,6 +127,13 @@ func (d *descent) begin(s *journal.State) {
 	for path, t := range s.Tombs {
 		if t.Hash != "" {
 			d.texts[path] = merge(d.texts[path], map[string]bool{t.Hash[:12]: true})
+		}
+	}
+	for path, names := range s.Former {
+		for _, was := range names {
+			if t := s.Tombs[was.Path]; t.Freed == was.Row && t.Hash != "" {
+				d.texts[path] = merge(d.texts[path], map[string]bool{t.Hash[:12]: true})
+			}
 		}
 	}
 }
@@ -269,7 +294,7 @@ func (l *lineage) end(k *kin, path string, row journal.Row) {
 // purge notes which files a purge was to take: what the memory's line held until then, and
 // no other memory rested on.
 func (l *lineage) purge(row journal.Row, line descent, before *journal.State) {
-	texts, names := line.texts[row.Path], append([]string{row.Path}, line.names[row.Path]...)
+	texts, names := line.texts[row.Path], line.called(row.Path)
 	kept := map[string]bool{} // as leftovers has it
 	for path, a := range before.Accepted {
 		kept[journal.VersionName(a.Seq, a.Hash)] = kept[journal.VersionName(a.Seq, a.Hash)] || path != row.Path

@@ -315,3 +315,38 @@ func TestG10_CrashWhilePruning(t *testing.T) {
 		}
 	}
 }
+
+// TestPurgeAfterPrunedRename: a memory's former names outlive the rows that gave them.
+func TestPurgeAfterPrunedRename(t *testing.T) {
+	ctx := context.Background()
+	o := &Options{segment: 2000, Now: tick()}
+	r, mem := newRoom(t, o)
+	store(t, r, UserObserved, Candidate{Path: "a.md", Description: "heron", Text: "The code word is heron.\n"})
+	s := must1(r.Session(ctx, "s", UserObserved))
+	must1(s.Snapshot(ctx))
+	must1(r.Rename(ctx, "a.md", "b.md"))
+	must1(r.Rename(ctx, "b.md", "c.md"))
+	for i := range 40 {
+		store(t, r, Operator, Candidate{Path: fmt.Sprintf("x%d.md", i), Text: fmt.Sprint("Fill ", i, "\n")})
+	}
+	dropped := must1(r.Prune(ctx, 0, 0, false))
+	if !slices.ContainsFunc(dropped, func(f Finding) bool { return f.Rule == "prune.rows" }) {
+		t.Fatalf("control: no rows were dropped: %v", dropped)
+	}
+	if got := filesWith(t, mem, "heron"); len(got) < 3 {
+		t.Fatalf("control: %q", got)
+	}
+	r = reopen(t, mem, o)
+	if left := must1(r.Purge(ctx, "c.md", "")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if got := filesWith(t, mem, "heron"); len(got) > 0 {
+		t.Errorf("purged text in %q", got)
+	}
+	if sn := must1(s.Snapshot(ctx)); strings.Contains(sn.Text, "heron") {
+		t.Errorf("shown after the purge:\n%s", sn.Text)
+	}
+	if found := must1(r.Check(ctx, false)); len(found) > 0 {
+		t.Errorf("check: %v", found)
+	}
+}

@@ -89,6 +89,9 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 		return left, err
 	}
 	left = append(left, r.removeAll(gone)...)
+	if len(w.state.Former[path]) == journal.MaxNames {
+		left = append(left, Finding{Rule: "purge.unproven", Outcome: Held, Field: path, Message: "the memory had more names than are kept, so it can not be shown that no session was told of it under an earlier one", Fix: "end the sessions that began before the last renames"})
+	}
 	var b batch
 	b.unline(path)
 	if !slices.ContainsFunc(left, func(f Finding) bool { return f.Rule == "purge.kept" }) {
@@ -169,7 +172,7 @@ func (r *Room) purgeAt(ctx context.Context, seq int64) (p purge, err error) {
 			line.begin(before)
 		}
 		if row.Seq == seq {
-			p = purge{seq, row.Path, append(line.names[row.Path], row.Path), line.texts[row.Path]}
+			p = purge{seq, row.Path, line.called(row.Path), line.texts[row.Path]}
 			return false
 		}
 		line.step(row)

@@ -252,8 +252,10 @@ func (s *Session) purged(frozen []told) (gone []string) {
 	rooms := s.rooms()
 	for i, r := range rooms {
 		state := r.stateNow()
-		for path := range baseOf(frozen, r.label(rooms[:i]), r.keyed("room")).Known {
-			if tomb, freed := state.Tombs[path]; freed && tomb.Hash == "" {
+		was := baseOf(frozen, r.label(rooms[:i]), r.keyed("room"))
+		for path := range was.Known {
+			tomb, freed := state.Tombs[path]
+			if freed && tomb.Hash == "" || state.Purged[path] > was.Seq { // something else may stand there by now
 				gone = append(gone, path)
 			}
 		}

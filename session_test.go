@@ -352,7 +352,8 @@ func TestSweptSessions(t *testing.T) {
 		}
 	}
 	r = reopen(t, mem, o)
-	for i := range all {
+	for back := range all { // the latest first: one that comes back takes the place of another
+		i := all - 1 - back
 		s, err := r.Session(ctx, fmt.Sprint("s", i), UserObserved)
 		if err != nil {
 			t.Fatal(err)

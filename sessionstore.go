@@ -192,6 +192,8 @@ func (s *Session) trySave(ctx context.Context, change func(*sessionState)) error
 	if err != nil {
 		return err
 	}
+	name := r.sessionName(s.id)
+	_, lies := r.disk.LibStat(name) // one that was swept is found, and has no file
 	s.mu.Lock()
 	if found {
 		s.state.merge(stored)
@@ -201,12 +203,12 @@ func (s *Session) trySave(ctx context.Context, change func(*sessionState)) error
 	state.forget(s.purged(state.Frozen)) // this process may have held it while another purged
 	change(&state)
 	state.Used = r.opts.Now().UTC()
-	if !found {
+	if errors.Is(lies, fs.ErrNotExist) {
 		if err := r.sweepSessions(); err != nil {
 			return err
 		}
 	}
-	if err := r.writeSession(r.sessionName(s.id), state); err != nil {
+	if err := r.writeSession(name, state); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -305,3 +305,21 @@ func TestSessionIDIsNowhere(t *testing.T) {
 		}
 	}
 }
+
+// TestSweptSessionsCount: a session that comes back after it was forgotten takes its place
+// among those that Limits.Sessions counts.
+func TestSweptSessionsCount(t *testing.T) {
+	ctx := context.Background()
+	o := &Options{Limits: Limits{Sessions: 4}}
+	r, mem := newRoom(t, o)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
+	for range 2 {
+		for i := range 40 {
+			must1(must1(r.Session(ctx, fmt.Sprint("s", i), UserObserved)).Snapshot(ctx))
+			if files := must1(r.disk.LibList("sessions")); len(files) > 4 {
+				t.Fatalf("%d session files; the limit is 4", len(files))
+			}
+		}
+		r = reopen(t, mem, o)
+	}
+}

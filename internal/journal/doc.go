@@ -92,13 +92,14 @@
 //	observe   without new: path freed (deleted       a tomb. With new: none changes, the
 //	          outside)                               bytes seen are noted as unaccepted
 //	purge     path freed, its archive entries go     its candidates go, its tomb keeps no
-//	                                                 hash, digest is refused. With id: only
+//	                                                 hash, nor do those of its former names,
+//	                                                 digest is refused. With id: only
 //	                                                 that candidate goes, digest is refused
 //	approve   what act does, approved                candidate id goes, digest is cleared
 //	abort     what row ref did is undone             everything else it did, too
 //	anchor    all acceptance ends, archived too      candidates and observations end (their
-//	                                                 files are left); tombs, refused digests
-//	                                                 and waivers stay
+//	                                                 files are left); tombs, former names,
+//	                                                 refused digests and waivers stay
 //	hold      -                                      candidate id waits
 //	withdraw  -                                      candidate id goes
 //	refuse    -                                      candidate id goes, digest is refused

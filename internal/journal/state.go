@@ -53,6 +53,12 @@ type Tomb struct {
 	Time  time.Time // when
 }
 
+// Name is one that a memory had before a rename.
+type Name struct {
+	Path string
+	Row  int64 // the rename
+}
+
 // Held is a candidate that waits for the operator.
 type Held struct {
 	Path   string
@@ -81,6 +87,10 @@ type State struct {
 	Outside  map[string]string   // by path: hash of the unaccepted bytes that were seen last; "" when deleted
 	Left     map[string]string   // by ID: path of a candidate that waited when an anchor came, and was never decided
 	Waived   map[string]string   // by property: the reason for which it is waived now
+
+	// What a purge has to reach, and had to: a memory is purged under every name that it had.
+	Former map[string][]Name `json:",omitempty"` // by path: the names that what is or was there had before
+	Purged map[string]int64  `json:",omitempty"` // by each such name: the row of the last purge
 
 	steps []*step // of the last Window rows, oldest first, for abort; a step never changes
 }
@@ -115,6 +125,7 @@ func (s *State) Clone() *State {
 	c.Accepted, c.Archived, c.Tombs = maps.Clone(s.Accepted), maps.Clone(s.Archived), maps.Clone(s.Tombs)
 	c.Pending, c.Refused, c.Outside = maps.Clone(s.Pending), maps.Clone(s.Refused), maps.Clone(s.Outside)
 	c.Left, c.Waived = maps.Clone(s.Left), maps.Clone(s.Waived)
+	c.Former, c.Purged = maps.Clone(s.Former), maps.Clone(s.Purged)
 	c.steps = slices.Clone(s.steps)
 	return &c
 }
@@ -175,7 +186,7 @@ func (s *State) effect(t *step, r *Row) {
 			}
 			left[id] = h.Path
 		}
-		*s = State{Seq: s.Seq, Epoch: r.Seq, Tombs: s.Tombs, Refused: s.Refused, Left: left, Waived: s.Waived}
+		*s = State{Seq: s.Seq, Epoch: r.Seq, Tombs: s.Tombs, Refused: s.Refused, Left: left, Waived: s.Waived, Former: s.Former, Purged: s.Purged}
 	case OpAdd, OpReplace, OpEdit, OpAdopt:
 		s.accept(t, r, r.Path)
 	case OpRollback:
@@ -279,10 +290,39 @@ func (s *State) free(t *step, r *Row) (was Accepted, ok bool) {
 	return was, ok
 }
 
+// MaxNames is how many former names of a path a state keeps, the latest: some 60 bytes each,
+// in every undo step too. A name that came twice is kept once.
+const MaxNames = 64
+
+// call notes that what is called r.Path has another name from now on.
+func (s *State) call(t *step, r *Row, to string) {
+	names := slices.DeleteFunc(slices.Concat(s.Former[to], s.Former[r.Path]), func(was Name) bool { return was.Path == r.Path })
+	names = append(names, Name{r.Path, r.Seq})
+	set(&s.Former, &t.former, to, slices.Clone(names[max(len(names)-MaxNames, 0):]))
+	drop(s.Former, &t.former, r.Path)
+}
+
+// Back gives the name to which a rollback brings a memory back that had these names: the
+// one before the first rename that it undoes. "" says that it undoes none.
+func (r *Row) Back(names []Name) string {
+	if r.Op != OpRollback || r.Ref == 0 || r.Old == "" { // without old nothing stood there
+		return ""
+	}
+	for _, was := range names {
+		if was.Row > r.Ref && was.Path != r.Path {
+			return was.Path
+		}
+	}
+	return ""
+}
+
 // rename moves an acceptance and what is known of it; the row names only what
 // changed. Bytes that were not accepted are not accepted for having been moved, unless the
 // operator approved just that.
 func (s *State) rename(t *step, r *Row) {
+	if r.To != "" && r.To != r.Path {
+		s.call(t, r, r.To)
+	}
 	seen := s.Outside[r.Path]
 	a, ok := s.free(t, r)
 	switch {
@@ -405,6 +445,9 @@ func moved(a Accepted, r *Row) Accepted {
 
 // rollback sets a path back. What was retired from there after row Ref never was.
 func (s *State) rollback(t *step, r *Row) {
+	if to := r.Back(s.Former[r.Path]); to != "" {
+		s.call(t, r, to)
+	}
 	if r.New == "" {
 		if _, ok := s.free(t, r); ok {
 			s.point(t, r.Path, "")
@@ -472,9 +515,22 @@ func (s *State) purge(t *step, r *Row) {
 			drop(s.Pending, &t.pending, id)
 		}
 	}
-	if tomb, ok := s.Tombs[r.Path]; ok {
+	s.blank(t, r.Path)
+	for _, was := range s.Former[r.Path] {
+		if s.Tombs[was.Path].Freed == was.Row { // else what is left there is another memory's
+			s.blank(t, was.Path)
+		}
+		set(&s.Purged, &t.purged, was.Path, r.Seq)
+	}
+	set(&s.Purged, &t.purged, r.Path, r.Seq)
+	drop(s.Former, &t.former, r.Path)
+}
+
+// blank takes the text out of a path's tomb.
+func (s *State) blank(t *step, path string) {
+	if tomb, ok := s.Tombs[path]; ok {
 		tomb.Hash = ""
-		set(&s.Tombs, &t.tombs, r.Path, tomb)
+		set(&s.Tombs, &t.tombs, path, tomb)
 	}
 }
 

@@ -73,6 +73,9 @@ func TestApply(t *testing.T) {
 	}{
 		{"add", []Row{add}, "[a=1@1]"},
 		{"replace", []Row{add, row(OpReplace, at("a"), now("2"))}, "[a=2@2]"},
+		{"purge after renames", []Row{add, row(OpRename, at("a"), to("b")), row(OpRename, at("b"), to("c")), row(OpPurge, at("c"))}, "[tomb:a=-@1 by 2 tomb:b=-@1 by 3 tomb:c=-@1 by 4]"},
+		{"purge after a rename, the old name taken and freed", []Row{add, row(OpRename, at("a"), to("b")), row(OpAdd, at("a"), now("2")), row(OpRemove, at("a")), row(OpPurge, at("b"))}, "[tomb:a=2@3 by 4 tomb:b=-@1 by 5]"},
+		{"purge after a rename was rolled back", []Row{add, row(OpRename, at("a"), to("b")), row(OpRollback, at("b"), was("1"), func(r *Row) { r.Ref = 1 }), row(OpRollback, at("a"), now("1"), func(r *Row) { r.Ref = 1 }), row(OpPurge, at("a"))}, "[tomb:a=-@4 by 5 tomb:b=-@1 by 3]"},
 		{"edit", []Row{add, row(OpEdit, at("a"), now("2"))}, "[a=2@2]"},
 		{"adopt", []Row{row(OpAdopt, at("a"), now("1"))}, "[a=1@1]"},
 		{"edit of adopted", []Row{row(OpAdopt, at("a"), now("1")), row(OpEdit, at("a"), now("2"))}, "[a=2@2]"},
@@ -209,19 +212,39 @@ func TestApplyFields(t *testing.T) {
 	}
 	tombA := Tomb{Hash: content("1"), Seq: 2, Key: "k", Trust: "user-observed", Freed: 4, By: "operator", Time: rows[3].Time}
 	tombB := Tomb{Hash: content("1"), Seq: 2, Key: "k", Trust: "external-tool", Freed: 5, Time: rows[4].Time}
+	former := map[string][]Name{"b": {{"a", 4}}}
 	for seq, want := range map[int64]State{
 		0: {},
 		1: {Seq: 1, Epoch: 1},
 		2: {Seq: 2, Epoch: 1, Accepted: map[string]Accepted{"a": a}},
-		4: {Seq: 4, Epoch: 1, Accepted: map[string]Accepted{"b": moved}, Pending: map[string]Held{"p": held}, Tombs: map[string]Tomb{"a": tombA}},
+		4: {Seq: 4, Epoch: 1, Accepted: map[string]Accepted{"b": moved}, Pending: map[string]Held{"p": held}, Tombs: map[string]Tomb{"a": tombA}, Former: former},
 		5: {
-			Seq: 5, Epoch: 1, Pending: map[string]Held{"p": held}, Tombs: map[string]Tomb{"a": tombA, "b": tombB},
+			Seq: 5, Epoch: 1, Pending: map[string]Held{"p": held}, Tombs: map[string]Tomb{"a": tombA, "b": tombB}, Former: former,
 			Archived: map[string]Archived{"b:5": {Accepted: retired, Path: "b", Retired: 5}},
 		},
 	} {
 		if diff := cmp.Diff(Replay(rows, seq), &want, sameState); diff != "" {
 			t.Errorf("at %d: %s", seq, diff)
 		}
+	}
+}
+
+// TestFormerNamesAreBounded: renames without end do not make a state grow without end.
+func TestFormerNamesAreBounded(t *testing.T) {
+	rows := []Row{row(OpAdd, at("n0"), now("1"))}
+	for i := range 3 * MaxNames {
+		rows = append(rows, row(OpRename, at(fmt.Sprint("n", i)), to(fmt.Sprint("n", i+1))))
+	}
+	last := fmt.Sprint("n", 3*MaxNames)
+	s := Replay(numbered(rows...), int64(len(rows)))
+	if names := s.Former[last]; len(s.Former) != 1 || len(names) != MaxNames || names[MaxNames-1].Path != fmt.Sprint("n", 3*MaxNames-1) {
+		t.Errorf("%d paths; %d names, %v", len(s.Former), len(names), names)
+	}
+	for range 3 * MaxNames { // to and fro: two names
+		rows = append(rows, row(OpRename, at(last), to("x")), row(OpRename, at("x"), to(last)))
+	}
+	if names := Replay(numbered(rows...), int64(len(rows))).Former[last]; len(names) != MaxNames || names[0].Path != fmt.Sprint("n", 2*MaxNames+2) {
+		t.Errorf("to and fro: %d names, from %v on", len(names), names[0])
 	}
 }
 

@@ -20,6 +20,8 @@ type step struct {
 	outside  []prior[string]
 	left     []prior[string]
 	waived   []prior[string]
+	former   []prior[[]Name]
+	purged   []prior[int64]
 }
 
 // set stores v under k in *m and notes what was there.
@@ -75,6 +77,8 @@ func (s *State) abort(ref int64) {
 		restore(s.Outside, t.outside)
 		restore(s.Left, t.left)
 		restore(s.Waived, t.waived)
+		restore(s.Former, t.former)
+		restore(s.Purged, t.purged)
 	}
 	later := slices.Clone(s.steps[at+1:])
 	clear(s.steps[at:])
