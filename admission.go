@@ -482,11 +482,6 @@ func askOne(ctx context.Context, rule Admit, now, was Memory) (fs []Finding) {
 	return fs
 }
 
-// refuse makes a finding about a field as a whole.
-func refuse(rule string, o Outcome, field, message, fix string) Finding {
-	return Finding{Rule: rule, Outcome: o, Field: field, Message: message, Fix: fix}
-}
-
 // settle makes of the plan's decision what it does to the disk: the accepted are stored
 // as one journal write, the held wait in pending, the refused leave one row each
 // without content.
@@ -590,16 +585,3 @@ const (
 	byOperator = "operator"
 	byWriter   = "writer"
 )
-
-// ruleNames lists the rules of the findings, each once, in order.
-func ruleNames(fs []Finding) []string {
-	var names []string
-	seen := map[string]bool{}
-	for _, f := range fs {
-		if !seen[f.Rule] {
-			seen[f.Rule] = true
-			names = append(names, f.Rule)
-		}
-	}
-	return names
-}

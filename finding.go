@@ -50,3 +50,21 @@ type Finding struct {
 	Message string  // what is wrong
 	Fix     string  // what to do about it
 }
+
+// refuse makes a finding about a field as a whole.
+func refuse(rule string, o Outcome, field, message, fix string) Finding {
+	return Finding{Rule: rule, Outcome: o, Field: field, Message: message, Fix: fix}
+}
+
+// ruleNames lists the rules of the findings, each once, in order.
+func ruleNames(fs []Finding) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, f := range fs {
+		if !seen[f.Rule] {
+			seen[f.Rule] = true
+			names = append(names, f.Rule)
+		}
+	}
+	return names
+}

@@ -2,6 +2,8 @@ package scribe
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memoryroom/scribe/internal/fold"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // MEMORY.md holds one line per memory. The library owns the lines that have exactly
@@ -307,4 +310,74 @@ func indexCaps(data []byte) (lines, size int) {
 		lines++
 	}
 	return lines, len(data)
+}
+
+// placeIndex swaps the staged index in, where every batch of it stands.
+func (r *Room) placeIndex(c *round) {
+	if !c.staged || slices.ContainsFunc(c.bs, func(b *batch) bool { return b.err != nil || b.lost }) {
+		return
+	}
+	dirs, err := r.disk.Swap(indexTmp, indexFile(), c.cur)
+	if err == nil {
+		c.dirs, c.staged, c.cur = append(c.dirs, dirs...), false, nil
+		for _, b := range c.bs {
+			b.set, b.drop = nil, nil
+		}
+	}
+}
+
+// indexRest patches the lines that did not come with the change.
+func (r *Room) indexRest(c *round) {
+	for _, b := range c.bs {
+		if b.err == nil && !b.lost {
+			b.index = r.writeIndex(b)
+		}
+	}
+}
+
+// indexTries bounds the race with an editor that saves MEMORY.md again and again.
+const indexTries = 5
+
+// writeIndex patches the lines that the batch changed.
+func (r *Room) writeIndex(b *batch) error {
+	if len(b.set) == 0 && len(b.drop) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	state := r.ledger.state
+	r.mu.Unlock()
+	known := hasLine(state)
+	err := error(rootfs.ErrChanged)
+	for range indexTries {
+		var cur []byte
+		if cur, err = r.readIndex(); err != nil {
+			return err
+		}
+		next := patchIndex(cur, b.set, b.drop, known)
+		if string(next) == string(cur) {
+			return nil
+		}
+		if err = r.replaceIndex(cur, next); !errors.Is(err, rootfs.ErrChanged) {
+			return err
+		}
+	}
+	return err
+}
+
+func (r *Room) replaceIndex(cur, next []byte) error {
+	if err := r.disk.LibRemove(indexTmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := r.disk.LibWriteNew(indexTmp, next); err != nil {
+		return err
+	}
+	return r.disk.Replace(indexTmp, indexFile(), cur)
+}
+
+// indexNotice tells of a change that MEMORY.md does not show yet.
+func (b *batch) indexNotice() []Finding {
+	if b.index == nil {
+		return nil
+	}
+	return []Finding{refuse("index.behind", Accepted, "index", "the change is stored, and MEMORY.md could not be updated", "run Check with repair, or open the room again")}
 }
