@@ -1,22 +1,18 @@
 package scribe
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/memoryroom/scribe/internal/pathcase"
 	"github.com/memoryroom/scribe/internal/relpath"
 )
 
@@ -24,8 +20,8 @@ import (
 // environment variable SCRIBE_CASES names their folder.
 const defaultCases = "../shared/cases"
 
-// readCases decodes a JSONL file of the cases' folder, one value a line.
-func readCases[T any](t *testing.T, name string) []T {
+// caseFile reads a file of the cases' folder.
+func caseFile(t *testing.T, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("SCRIBE_CASES")
 	if dir == "" {
@@ -38,46 +34,15 @@ func readCases[T any](t *testing.T, name string) []T {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []T
-	sc := bufio.NewScanner(bytes.NewReader(data))
-	sc.Buffer(nil, 16<<20)
-	for n := 1; sc.Scan(); n++ {
-		if len(bytes.TrimSpace(sc.Bytes())) == 0 {
-			continue
-		}
-		var c T
-		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
-			t.Fatalf("%s: line %d: %v", name, n, err)
-		}
-		cases = append(cases, c)
-	}
-	if err := sc.Err(); err != nil {
-		t.Fatal(err)
-	}
-	if len(cases) == 0 {
-		t.Fatalf("%s holds no case", name)
-	}
-	return cases
+	return data
 }
-
-// pathCase is one line of paths.jsonl.
-type pathCase struct {
-	ID      string    `json:"id"`
-	Path    string    `json:"path"`
-	PathB64 string    `json:"path_b64"`
-	Op      string    `json:"op"`
-	Expect  string    `json:"expect"`
-	Reason  string    `json:"reason"`
-	Class   string    `json:"class"`
-	Setup   []fixture `json:"setup"`
-}
-
-// fixture is one thing that lies in the room beforehand.
-type fixture struct{ Kind, Path, Target string }
 
 // TestCasesPaths drives the path gate as the operator would, on a real directory.
 func TestCasesPaths(t *testing.T) {
-	cases := readCases[pathCase](t, "paths.jsonl")
+	cases, err := pathcase.Parse(caseFile(t, pathcase.File))
+	if err != nil {
+		t.Fatal(err)
+	}
 	good := 0
 	for _, c := range cases {
 		got, err := runPathCase(t, c)
@@ -100,33 +65,15 @@ func TestCasesPaths(t *testing.T) {
 	}
 }
 
-func runPathCase(t *testing.T, c pathCase) (string, error) {
-	if c.PathB64 != "" {
-		raw, err := base64.StdEncoding.DecodeString(c.PathB64)
-		if err != nil {
-			return "", err
-		}
-		c.Path = string(raw)
-	}
+func runPathCase(t *testing.T, c pathcase.Case) (string, error) {
 	base, err := os.MkdirTemp(t.TempDir(), "case")
 	if err != nil {
 		return "", err
 	}
-	room, out := filepath.Join(base, "memory"), filepath.Join(base, "outside")
-	for _, dir := range []string{room, out} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return "", err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(out, "secret.md"), []byte("secret"), 0o600); err != nil {
+	room, undo, err := c.Make(base)
+	defer undo()
+	if err != nil {
 		return "", err
-	}
-	for _, f := range c.Setup {
-		undo, err := f.build(room, out)
-		if err != nil {
-			return "", err
-		}
-		defer undo()
 	}
 	r, err := Open(room, nil)
 	if err != nil {
@@ -151,40 +98,6 @@ func pathGate(r *Room, op, name string) string {
 	return "allow"
 }
 
-// build makes the fixture; undo takes away what a temporary directory's cleanup can not.
-func (f fixture) build(room, out string) (undo func(), err error) {
-	at := filepath.Join(room, filepath.FromSlash(f.Path))
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		return nil, err
-	}
-	target := strings.ReplaceAll(f.Target, "$OUT", out)
-	undo = func() {}
-	switch f.Kind {
-	case "file":
-		err = os.WriteFile(at, []byte("x\n"), 0o600)
-	case "dir":
-		err = os.MkdirAll(at, 0o700)
-	case "symlink":
-		err = os.Symlink(target, at)
-	case "hardlink":
-		err = os.Link(target, at)
-	case "socket":
-		// A socket's address is short: bind it under a short name and move it.
-		short := filepath.Join(os.TempDir(), "s"+strconv.Itoa(os.Getpid()))
-		var l *net.UnixListener
-		if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"}); err == nil {
-			l.SetUnlinkOnClose(false)
-			err = os.Rename(short, at)
-			undo = func() { l.Close() }
-		}
-	case "fifo", "chardev", "bind":
-		undo, err = specialFixture(f.Kind, at, target)
-	default:
-		err = errors.New("unknown fixture " + f.Kind + " on " + runtime.GOOS)
-	}
-	return undo, err
-}
-
 // toolCase is one line of memory-tool.jsonl: files, calls, and what each answers.
 type toolCase struct {
 	ID    string
@@ -199,7 +112,11 @@ type toolCase struct {
 // TestCasesMemoryTool runs the memory tool's contract against a room whose initial
 // files the operator adopted, through a guard at user-observed.
 func TestCasesMemoryTool(t *testing.T) {
-	cases := readCases[toolCase](t, "memory-tool.jsonl")
+	const name = "memory-tool.jsonl"
+	cases, err := pathcase.Lines[toolCase](name, caseFile(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
 	good := 0
 	for _, c := range cases {
 		if miss := runToolCase(t, c); miss != "" {

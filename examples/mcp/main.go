@@ -13,7 +13,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -22,6 +21,7 @@ import (
 	"path/filepath"
 
 	"github.com/memoryroom/scribe"
+	"github.com/memoryroom/scribe/examples/internal/cli"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -42,30 +42,23 @@ type settings struct {
 
 func run(ctx context.Context, args []string, in io.ReadCloser, out io.WriteCloser, errs io.Writer) int {
 	var set settings
-	flags := flag.NewFlagSet("scribe-mcp", flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags := cli.Flags("scribe-mcp", "-room DIR [flags]", errs)
 	flags.StringVar(&set.room, "room", "", "directory of the memory; it is created with the first memory")
 	flags.StringVar(&set.http, "http", "", "serve streamable HTTP on this loopback address instead of stdio, as 127.0.0.1:8377")
 	flags.TextVar(&set.trust, "trust", scribe.ExternalTool, "what a conversation's words are worth: external-tool, or user-observed where the client reads nothing from outside")
 	flags.BoolVar(&set.review, "review", false, "hold every write for the user")
 	flags.BoolVar(&set.status, "status", false, "print what is remembered, what waits and what was refused, and end")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
+	}
+	if set.room == "" {
+		return cli.Wrong(flags, "which memory? give its directory with -room")
+	}
+	err := set.run(ctx, in, out)
+	if errors.Is(err, context.Canceled) {
 		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "scribe-mcp: unexpected argument %q: every input has a flag\n", flags.Arg(0))
-		return 2
-	case set.room == "":
-		fmt.Fprintln(errs, "scribe-mcp: which memory? give its directory with -room")
-		return 2
 	}
-	if err := set.run(ctx, in, out); err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintln(errs, "scribe-mcp:", err)
-		return 1
-	}
-	return 0
+	return cli.Ended(flags, err)
 }
 
 func (set settings) run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {

@@ -22,28 +22,25 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/memoryroom/scribe/examples/internal/cli"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("pathgate", flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags := cli.Flags("pathgate", "[-cases DIR] [-by group|class] [-names DIR]", errs)
 	dir := flags.String("cases", "", "folder that holds paths.jsonl; empty: the cases that ship with this program")
 	by := flags.String("by", "group", "rows of the table: group or class")
 	names := flags.String("names", "", "walk this tree instead, and judge the names of its .md files")
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0 || *by != "group" && *by != "class":
-		fmt.Fprintln(errs, "usage: pathgate [-cases DIR] [-by group|class] [-names DIR]")
-		return 2
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
+	}
+	if *by != "group" && *by != "class" {
+		return cli.Wrong(flags, "-by is group or class")
 	}
 	var ok bool
 	var err error
@@ -52,14 +49,10 @@ func run(args []string, out, errs io.Writer) int {
 	} else {
 		ok, err = compare(*dir, *by == "class", out)
 	}
-	if err != nil {
-		fmt.Fprintln(errs, "pathgate:", err)
+	if err == nil && !ok {
 		return 1
 	}
-	if !ok {
-		return 1
-	}
-	return 0
+	return cli.Ended(flags, err)
 }
 
 // compare runs the cases and prints the table. It reports whether the gate gave

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/memoryroom/scribe/internal/pathcase"
 )
 
 // groups gathers the classes of cases into rows; a class of another name has a row
@@ -60,7 +62,7 @@ func (r *row) add(wrong func(peer int) bool) {
 	}
 }
 
-func (t *table) add(c pathCase, allowed []bool) {
+func (t *table) add(c pathcase.Case, allowed []bool) {
 	if c.Expect == "allow" {
 		t.benign.add(func(i int) bool { return !allowed[i] })
 		return

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/memoryroom/scribe/examples/internal/golden"
 )
 
 // conversations are those that the gate's own tests hold it to.
@@ -36,7 +38,7 @@ func TestGate(t *testing.T) {
 // TestMix counts on a conversation whose answers are plain.
 func TestMix(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "one.jsonl")
-	write(t, file, `{"id":"a","label":"rs.","segments":[{"kind":"user","text":"Do you remember the port?"},{"kind":"user","text":"Do you remember the host?"},{"kind":"user","text":"thanks a bunch"}]}`)
+	golden.Write(t, file, `{"id":"a","label":"rs.","segments":[{"kind":"user","text":"Do you remember the port?"},{"kind":"user","text":"Do you remember the host?"},{"kind":"user","text":"thanks a bunch"}]}`)
 	_, out, errs := program(t, "-gate", file, "-json")
 	var mixes []mix
 	if err := json.Unmarshal([]byte(out), &mixes); err != nil {
@@ -50,7 +52,7 @@ func TestMix(t *testing.T) {
 func TestGateRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for name, line := range map[string]string{"short.jsonl": `{"id":"a","label":"r","segments":[]}`, "broken.jsonl": `{`} {
-		write(t, filepath.Join(dir, name), line)
+		golden.Write(t, filepath.Join(dir, name), line)
 		if code, _, errs := program(t, "-gate", filepath.Join(dir, name)); code != 1 || errs == "" {
 			t.Errorf("%s: exit code %d, %q", name, code, errs)
 		}
@@ -63,12 +65,12 @@ func TestGateRefuses(t *testing.T) {
 // TestLeak: queries of one scope find nothing of another's room, and something of their own.
 func TestLeak(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, corpusFile),
+	golden.Write(t, filepath.Join(dir, corpusFile),
 		`{"id":"1","scope":"a","title":"Tea","text":"Green tea is served at four."}`,
 		`{"id":"2","scope":"a","title":"Cake","text":"Lemon cake is baked on Fridays."}`,
 		`{"id":"1","scope":"b","title":"Ferry","text":"The ferry leaves from the north pier."}`,
 		`{"id":"2","scope":"b","title":"Tea","text":"Black tea is sold at the pier."}`)
-	write(t, filepath.Join(dir, queriesFile),
+	golden.Write(t, filepath.Join(dir, queriesFile),
 		`{"id":"q1","scope":"a","text":"when is green tea served","relevant":["1"]}`,
 		`{"id":"q2","scope":"b","text":"where does the ferry leave","relevant":["1"]}`)
 	code, out, errs := program(t, "-cases", dir, "-leak", "-json")

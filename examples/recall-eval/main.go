@@ -33,54 +33,37 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/memoryroom/scribe/examples/internal/cli"
 	"github.com/memoryroom/scribe/internal/lexical"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("recall-eval", flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags := cli.Flags("recall-eval", "-cases DIR [-policy NAME | -leak] [-json], or -gate FILE [-json]", errs)
 	cases := flags.String("cases", "", "folder that holds sets of corpus.jsonl and queries.jsonl")
 	gateFile := flags.String("gate", "", "file of labelled conversations, one a line")
 	leak := flags.Bool("leak", false, "with -cases: ask every scope's queries in every scope's room")
 	policy := flags.String("policy", lexical.Version, "with -cases: the ranking, one of "+strings.Join(policies(), ", "))
 	asJSON := flags.Bool("json", false, "print one JSON object instead of text")
-	flags.Usage = func() {
-		fmt.Fprintln(errs, "usage: recall-eval -cases DIR [-policy NAME | -leak] [-json], or -gate FILE [-json]")
-		flags.PrintDefaults()
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
 	}
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "recall-eval: unexpected argument %q: every input has a flag\n", flags.Arg(0))
-		return 2
+	switch {
 	case !slices.Contains(policies(), *policy):
-		fmt.Fprintf(errs, "recall-eval: no policy %q: it is one of %s\n", *policy, strings.Join(policies(), ", "))
-		return 2
+		return cli.Wrong(flags, "no policy %q: it is one of %s", *policy, strings.Join(policies(), ", "))
 	case *leak && *policy != lexical.Version:
-		fmt.Fprintln(errs, "recall-eval: -leak asks rooms, which have the default policy alone")
-		return 2
+		return cli.Wrong(flags, "-leak asks rooms, which have the default policy alone")
 	case *gateFile != "" && (*cases != "" || *leak || *policy != lexical.Version):
-		fmt.Fprintln(errs, "recall-eval: -gate runs alone")
-		return 2
+		return cli.Wrong(flags, "-gate runs alone")
 	case *cases == "" && *gateFile == "":
-		fmt.Fprintln(errs, "recall-eval: -cases is missing")
-		flags.Usage()
-		return 2
+		return cli.Wrong(flags, "-cases is missing")
 	}
 	do := func() error { return evaluate(*cases, *policy, *asJSON, out) }
 	switch {
@@ -89,11 +72,7 @@ func run(args []string, out, errs io.Writer) int {
 	case *leak:
 		do = func() error { return leaks(*cases, *asJSON, out) }
 	}
-	if err := do(); err != nil {
-		fmt.Fprintln(errs, "recall-eval:", err)
-		return 1
-	}
-	return 0
+	return cli.Ended(flags, do())
 }
 
 // policies are the names of all rankings.
@@ -113,10 +92,5 @@ func evaluate(dir, policy string, asJSON bool, out io.Writer) error {
 		rep.Sets = append(rep.Sets, s.measure(engines()[policy]))
 	}
 	rep.finish()
-	if asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(rep)
-	}
-	return rep.print(out)
+	return cli.Print(out, rep, asJSON, rep.print)
 }

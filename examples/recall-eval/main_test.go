@@ -2,35 +2,20 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/memoryroom/scribe/examples/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // program runs the program and returns what it printed.
 func program(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	var o, e strings.Builder
-	code = run(args, &o, &e)
-	return code, o.String(), e.String()
-}
-
-func write(t *testing.T, name string, lines ...string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return golden.Output(run, args...)
 }
 
 // mask takes the five costs out of the rows, and the blanks that align them.
@@ -44,21 +29,8 @@ func TestGolden(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	got, golden := mask(out), filepath.Join("testdata", "cases.golden")
-	if *update {
-		write(t, golden, strings.TrimSuffix(got, "\n"))
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(got, strings.ReplaceAll(string(want), "\r\n", "\n")); diff != "" {
-		t.Errorf("output (-got +want); run with -update if it is meant:\n%s", diff)
-	}
-	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if n := strings.Count(out, "\nsummary: "); n != 1 || !strings.HasPrefix(lines[len(lines)-1], "summary: ") {
-		t.Errorf("%d summary lines; the last line is %q", n, lines[len(lines)-1])
-	}
+	golden.Check(t, "cases.golden", mask(out))
+	golden.Summary(t, out)
 }
 
 // TestJSON holds the counts of a set, and that its figures are those of the text.
@@ -87,11 +59,11 @@ func TestJSON(t *testing.T) {
 // was. The contract's do not find "leaves" for "leaving", and the first finds art in "start".
 func TestPolicies(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, corpusFile),
+	golden.Write(t, filepath.Join(dir, corpusFile),
 		`{"id":"ferry","text":"The boat leaves at nine."}`,
 		`{"id":"begin","text":"We start the quiz at eight, and the other part of it after that."}`,
 		`{"id":"paint","text":"The class on art meets upstairs."}`)
-	write(t, filepath.Join(dir, queriesFile),
+	golden.Write(t, filepath.Join(dir, queriesFile),
 		`{"id":"q1","text":"who is leaving","relevant":["ferry"]}`,
 		`{"id":"q2","text":"art","relevant":["paint"]}`)
 	for policy, want := range map[string]string{ // nDCG@10, hit@1, R@5, MRR@10; of a second place nDCG is 0.631
@@ -202,8 +174,8 @@ func TestBrokenSets(t *testing.T) {
 		{"no queries", doc, "", "queries.jsonl: the file is empty"},
 	} {
 		dir := filepath.Join(t.TempDir(), "set")
-		write(t, filepath.Join(dir, "corpus.jsonl"), tt.corpus)
-		write(t, filepath.Join(dir, "queries.jsonl"), tt.queries)
+		golden.Write(t, filepath.Join(dir, "corpus.jsonl"), tt.corpus)
+		golden.Write(t, filepath.Join(dir, "queries.jsonl"), tt.queries)
 		if code, out, errs := program(t, "-cases", dir); code != 1 || out != "" || !strings.Contains(errs, tt.says) {
 			t.Errorf("%s: exit code %d, want 1 and %q: %s%s", tt.name, code, tt.says, errs, out)
 		}
@@ -212,7 +184,7 @@ func TestBrokenSets(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	empty, half := t.TempDir(), t.TempDir()
-	write(t, filepath.Join(half, "recall", "x", "corpus.jsonl"), `{"id": "a", "text": "plain"}`)
+	golden.Write(t, filepath.Join(half, "recall", "x", "corpus.jsonl"), `{"id": "a", "text": "plain"}`)
 	for _, tt := range []struct {
 		args []string
 		code int

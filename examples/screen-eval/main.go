@@ -38,44 +38,26 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
+
+	"github.com/memoryroom/scribe/examples/internal/cli"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("screen-eval", flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags := cli.Flags("screen-eval", "-cases DIR [-json] [-misses]", errs)
 	cases := flags.String("cases", "", "folder (or one file) of labelled texts, JSONL")
 	asJSON := flags.Bool("json", false, "print one JSON object instead of text")
 	misses := flags.Bool("misses", false, "list the id and the rules of every wrong answer")
-	flags.Usage = func() {
-		fmt.Fprintln(errs, "usage: screen-eval -cases DIR [-json] [-misses]")
-		flags.PrintDefaults()
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
 	}
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "screen-eval: unexpected argument %q: every input has a flag\n", flags.Arg(0))
-		return 2
-	case *cases == "":
-		fmt.Fprintln(errs, "screen-eval: -cases is missing")
-		flags.Usage()
-		return 2
+	if *cases == "" {
+		return cli.Wrong(flags, "-cases is missing")
 	}
-	if err := evaluate(*cases, *misses, *asJSON, out); err != nil {
-		fmt.Fprintln(errs, "screen-eval:", err)
-		return 1
-	}
-	return 0
+	return cli.Ended(flags, evaluate(*cases, *misses, *asJSON, out))
 }
 
 func evaluate(dir string, misses, asJSON bool, out io.Writer) error {
@@ -84,10 +66,5 @@ func evaluate(dir string, misses, asJSON bool, out io.Writer) error {
 		return err
 	}
 	rep := newReport(rows, misses)
-	if asJSON {
-		enc := json.NewEncoder(out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(rep)
-	}
-	return rep.print(out)
+	return cli.Print(out, rep, asJSON, rep.print)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,16 +12,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/memoryroom/scribe/examples/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // program runs the program and returns what it printed.
 func program(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	var o, e strings.Builder
-	code = run(args, &o, &e)
-	return code, o.String(), e.String()
+	return golden.Output(run, args...)
 }
 
 // credential is shaped like a key of Amazon's and put together here, so that no file
@@ -52,18 +48,8 @@ func caseFolder(t *testing.T) string {
 		}
 		lines = append(lines, line+"}")
 	}
-	write(t, filepath.Join(dir, "secrets", "mixed.jsonl"), lines...)
+	golden.Write(t, filepath.Join(dir, "secrets", "mixed.jsonl"), lines...)
 	return dir
-}
-
-func write(t *testing.T, name string, lines ...string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // mask takes the times and allocations out of an output, and the blanks that align
@@ -81,21 +67,8 @@ func TestGolden(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	got, golden := mask(out), filepath.Join("testdata", "cases.golden")
-	if *update {
-		write(t, golden, strings.TrimSuffix(got, "\n"))
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(got, strings.ReplaceAll(string(want), "\r\n", "\n")); diff != "" {
-		t.Errorf("output (-got +want); run with -update if it is meant:\n%s", diff)
-	}
-	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if n := strings.Count(out, "\nsummary: "); n != 1 || !strings.HasPrefix(lines[len(lines)-1], "summary: ") {
-		t.Errorf("%d summary lines; the last line is %q", n, lines[len(lines)-1])
-	}
+	golden.Check(t, "cases.golden", mask(out))
+	golden.Summary(t, out)
 }
 
 // TestJSON holds that the JSON has the same figures, and misses only when asked.
@@ -142,11 +115,11 @@ func TestJSON(t *testing.T) {
 func TestNothingQuoted(t *testing.T) {
 	dir := caseFolder(t)
 	broken := filepath.Join(t.TempDir(), "broken.jsonl")
-	write(t, broken, `{"id": "a", "label": "secret", "text": "`+credential()+`"`)
+	golden.Write(t, broken, `{"id": "a", "label": "secret", "text": "`+credential()+`"`)
 	typed := filepath.Join(t.TempDir(), "typed.jsonl")
-	write(t, typed, `["`+credential()+`"]`)
+	golden.Write(t, typed, `["`+credential()+`"]`)
 	coded := filepath.Join(t.TempDir(), "coded.jsonl")
-	write(t, coded, `{"id": "a", "label": "secret", "text_b64": "`+credential()+`!"}`)
+	golden.Write(t, coded, `{"id": "a", "label": "secret", "text_b64": "`+credential()+`!"}`)
 	for _, args := range [][]string{{"-cases", dir, "-misses"}, {"-cases", dir, "-misses", "-json"}, {"-cases", broken}, {"-cases", typed}, {"-cases", coded}} {
 		_, out, errs := program(t, args...)
 		for _, text := range []string{credential(), base64.StdEncoding.EncodeToString([]byte(credential()))[:12], "lighthouse", "Lindholm", "ferry"} {
@@ -168,9 +141,9 @@ func TestJudgeDecodes(t *testing.T) {
 
 func TestFolders(t *testing.T) {
 	dir := caseFolder(t)
-	write(t, filepath.Join(dir, "paths.jsonl"), `{"id": "of another kind"}`)
+	golden.Write(t, filepath.Join(dir, "paths.jsonl"), `{"id": "of another kind"}`)
 	alone := filepath.Join(t.TempDir(), "set [1]")
-	write(t, filepath.Join(alone, "x.jsonl"), `{"id": "a", "label": "benign", "text": "plain"}`)
+	golden.Write(t, filepath.Join(alone, "x.jsonl"), `{"id": "a", "label": "benign", "text": "plain"}`)
 	for _, tt := range []struct {
 		cases string
 		rows  int
@@ -203,7 +176,7 @@ func TestBrokenCases(t *testing.T) {
 		{"not base64", `{"id": "a", "label": "benign", "text_b64": "?"}`, "bad.jsonl:3: text_b64"},
 	} {
 		name := filepath.Join(t.TempDir(), "bad.jsonl")
-		write(t, name, good, "", tt.line)
+		golden.Write(t, name, good, "", tt.line)
 		if code, out, errs := program(t, "-cases", name); code != 1 || out != "" || !strings.Contains(errs, tt.says) {
 			t.Errorf("%s: exit code %d, want 1 and %q: %s%s", tt.name, code, tt.says, errs, out)
 		}
@@ -212,7 +185,7 @@ func TestBrokenCases(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	empty := t.TempDir()
-	write(t, filepath.Join(empty, "none", "blank.jsonl"), "", "")
+	golden.Write(t, filepath.Join(empty, "none", "blank.jsonl"), "", "")
 	for _, tt := range []struct {
 		args []string
 		code int

@@ -14,8 +14,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +21,7 @@ import (
 	"path/filepath"
 
 	"github.com/memoryroom/scribe"
+	"github.com/memoryroom/scribe/examples/internal/cli"
 )
 
 // conversation is a made-up session of a coding agent, as such agents record it.
@@ -37,40 +36,23 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("writer", flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags := cli.Flags("writer", "[-room DIR] [-transcript FILE] [-json]", errs)
 	room := flags.String("room", "", "directory of the room; empty: a fresh one in the system's temporary directory")
 	transcript := flags.String("transcript", "", "conversation in the JSONL form of coding agents; empty: the one that ships with this program")
 	asJSON := flags.Bool("json", false, "print one JSON object instead of text")
-	flags.Usage = func() {
-		fmt.Fprintln(errs, "usage: writer [-room DIR] [-transcript FILE] [-json]")
-		flags.PrintDefaults()
-	}
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "writer: unexpected argument %q: every input has a flag\n", flags.Arg(0))
-		flags.Usage()
-		return 2
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
 	}
 	rep, err := replay(ctx, *room, *transcript)
 	if err != nil {
-		fmt.Fprintln(errs, "writer:", err)
-		return 1
+		return cli.Ended(flags, err)
 	}
 	if *asJSON {
 		err = rep.writeJSON(out)
 	} else {
 		err = rep.writeText(out)
 	}
-	if err != nil {
-		fmt.Fprintln(errs, "writer:", err)
-		return 1
-	}
-	return 0
+	return cli.Ended(flags, err)
 }
 
 // replay reads the whole conversation before it opens the room, so that a broken

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"io/fs"
 	"os"
@@ -15,9 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/memoryroom/scribe/examples/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
 // output runs the program and gives its two streams.
 func output(t *testing.T, args ...string) (stdout, stderr string, code int) {
@@ -484,19 +482,7 @@ func TestCredential(t *testing.T) {
 func TestTextOutput(t *testing.T) {
 	room := filepath.Join(t.TempDir(), "room")
 	got := mask(mustRun(t, "-room", room), room)
-	golden := filepath.Join("testdata", "conversation.golden")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("text output (-want +got); -update rewrites it:\n%s", diff)
-	}
+	golden.Check(t, "conversation.golden", got)
 	for _, c := range got {
 		if (c < ' ' && c != '\n') || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) {
 			t.Errorf("the text for a terminal holds %U", c)

@@ -5,7 +5,6 @@ package turn
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/memoryroom/scribe"
+	"github.com/memoryroom/scribe/examples/internal/cli"
 )
 
 // Program is the example of one host.
@@ -47,27 +47,16 @@ func (p *printer) Write(text []byte) (int, error) {
 // Run plays the program with its command line, and gives its exit code: 0; 1 when it
 // could not run; 2 for wrong flags.
 func (p Program) Run(ctx context.Context, args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet(p.Name, flag.ContinueOnError)
-	flags.SetOutput(errs)
+	flags := cli.Flags(p.Name, "[flags]", errs)
 	dir := flags.String("room", "", "directory of the memory; empty: a fresh one in the system's temporary directory")
 	said := flags.String("say", "Please remember that we deploy on Tuesdays, after the stand-up.", "what the user says in this turn")
 	if p.Flags != nil {
 		p.Flags(flags)
 	}
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case flags.NArg() > 0:
-		fmt.Fprintf(errs, "%s: unexpected argument %q: every input has a flag\n", p.Name, flags.Arg(0))
-		return 2
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
 	}
-	if err := p.converse(ctx, *dir, *said, &printer{out: out}); err != nil {
-		fmt.Fprintf(errs, "%s: %v\n", p.Name, err)
-		return 1
-	}
-	return 0
+	return cli.Ended(flags, p.converse(ctx, *dir, *said, &printer{out: out}))
 }
 
 func (p Program) converse(ctx context.Context, dir, said string, out io.Writer) error {
