@@ -194,6 +194,13 @@ func TestG3_HiddenPayloads(t *testing.T) {
 	if got, want := read(t, r, "b.md"), "Deploys happen on Tuesdays.\n"; got != want {
 		t.Errorf("stored %q, want %q", got, want)
 	}
+	// Without its base the selector is one that stands alone: all goes, or a next look would find it.
+	v = offer(t, r, UserObserved, Candidate{Path: "e.md", Text: "Deploys\u2800\uFE0Fhappen.\n"})
+	wantRule(t, v, Accepted, "hidden.filler")
+	wantRule(t, v, Accepted, "hidden.variation")
+	if got, want := read(t, r, "e.md"), "Deploys happen.\n"; got != want {
+		t.Errorf("stored %q, want %q", got, want)
+	}
 	const persian = "کاربر می\u200cخواهد.\n"
 	v = offer(t, r, UserObserved, Candidate{Path: "c.md", Text: persian})
 	if v.Outcome != Accepted || len(v.Findings) > 0 || read(t, r, "c.md") != persian {

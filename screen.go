@@ -163,41 +163,20 @@ func (t *text) narrowInserted(was standing) {
 // strip takes out of the inserted part what is invisible and carries nothing. What
 // carries something stays for the hidden stage to hold.
 func (t *text) strip(name string) {
-	var b strings.Builder
-	last, removed := 0, 0
 	found := hidden.Scan(t.whole)
-	for _, f := range found {
-		if f.Rule == "hidden.bidi" && f.Carries {
-			return // what is left of a pair would be worse than the pair
-		}
+	if len(found) == 0 || slices.ContainsFunc(found, func(f hidden.Finding) bool { return f.Rule == "hidden.bidi" && f.Carries }) {
+		return // what is left of a pair of marks would be worse than the pair
 	}
-	for _, f := range found {
-		if f.Carries || !strippable(f.Rule) || f.Offset < max(t.lo, last) || f.Offset+f.Length > t.hi {
-			continue
-		}
-		b.WriteString(t.whole[last:f.Offset])
-		last = f.Offset + f.Length
-		removed += f.Length
-		if strings.ContainsFunc(t.whole[f.Offset:last], unicode.IsSpace) {
-			b.WriteByte(' ') // a line or page separator: its words stay apart
-			removed--
-		}
+	clean, removed := hidden.Strip(t.whole, func(f hidden.Finding) bool {
+		return !f.Carries && f.Offset >= t.lo && f.Offset+f.Length <= t.hi
+	})
+	for _, f := range removed {
 		t.cut = append(t.cut, Finding{
 			Rule: f.Rule, Outcome: Accepted, Field: name, Offset: f.Offset, Length: f.Length,
 			Message: "invisible characters were removed", Fix: "none needed: the text reads the same without them",
 		})
 	}
-	if removed == 0 {
-		return
-	}
-	b.WriteString(t.whole[last:])
-	t.whole, t.hi = b.String(), t.hi-removed
-}
-
-// strippable reports whether taking the characters out leaves the words as they
-// read. Letters that look like others, and encoded text, are visible: they stay.
-func strippable(rule string) bool {
-	return rule != "hidden.mixed-script" && rule != "hidden.encoded"
+	t.whole, t.hi = clean, t.hi-(len(t.whole)-len(clean))
 }
 
 // label writes the labels into the frontmatter, composing one where there is none.
@@ -468,7 +447,7 @@ func judgeHidden(p *proposal, _ *world) []Finding {
 				Rule: hit.Rule, Outcome: Accepted, Field: f.name, Offset: hit.Offset, Length: hit.Length,
 				Message: "characters that a reader can not see or tell apart", Fix: "write it in plain characters",
 			}
-			if hit.Carries || f.name == "frontmatter" && strippable(hit.Rule) {
+			if hit.Carries || f.name == "frontmatter" && hit.Strippable() {
 				out.Outcome, out.Message = Held, "hidden characters that carry text or break up a word"
 			}
 			fs = append(fs, out)

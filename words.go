@@ -44,7 +44,7 @@ func (s remark) unfit(allow [][32]byte) Finding {
 		return bad(hits[0].Rule, "this looks like a credential", "say where the credential is kept, never the credential")
 	}
 	for _, hit := range found {
-		if hit.Carries || strippable(hit.Rule) { // nothing is taken out of what somebody said
+		if hit.Carries || hit.Strippable() { // nothing is taken out of what somebody said
 			return bad(hit.Rule, "there are characters that a reader can not see or tell apart", "write it in plain characters")
 		}
 	}

@@ -17,6 +17,11 @@ type Finding struct {
 	Carries bool
 }
 
+// Strippable reports whether taking the characters out leaves the words as they read: the
+// finding is of one of the first seven rules. Letters that look like others, and encoded
+// text, are visible.
+func (f Finding) Strippable() bool { return slices.Contains(ruleOf[:], f.Rule) }
+
 // Scan returns what is hidden in text, ordered by offset; nil when nothing is. Findings of
 // the first seven rules do not overlap one another; a word or an encoded run may
 // contain some of them. Plain ASCII without controls costs no allocation, and
@@ -43,22 +48,28 @@ func Inspect(text string) ([]Finding, []Blob) {
 	return found, blobs
 }
 
-// Strip removes what the first seven rules report and returns the rest with the findings,
-// whose offsets refer to text. A blank filler between two visible characters becomes a
-// space. Stripping the result again changes nothing. Words and encoded text
-// stay: they are visible.
-func Strip(text string) (clean string, removed []Finding) {
+// Strip removes what the first seven rules report and may allows, and returns the rest with
+// what was removed. The offsets, those that may is asked about too, refer to text. What is
+// shown as a blank or ends a line becomes a space between two visible characters. Stripping
+// the result again changes nothing. Words and encoded text stay: they are visible.
+func Strip(text string, may func(Finding) bool) (clean string, removed []Finding) {
 	const rounds = 8 // removing one character can leave another without its context
 	var off []int32
 	for range rounds {
 		s := scanner{text: text, plain: true}
 		s.run()
-		if len(s.found) == 0 {
+		s.spread()
+		var now []Finding
+		for i, f := range mapped(s.found, off) {
+			if may(f) {
+				now = append(now, s.found[i])
+				removed = append(removed, f)
+			}
+		}
+		if len(now) == 0 {
 			break
 		}
-		s.spread()
-		removed = append(removed, mapped(s.found, off)...)
-		text, off = remove(text, off, s.found)
+		text, off = remove(text, off, now)
 	}
 	return text, removed
 }
@@ -95,7 +106,9 @@ func remove(text string, off []int32, found []Finding) (string, []int32) {
 	for _, f := range found {
 		keep(end, f.Offset)
 		end = f.Offset + f.Length
-		if f.Rule == ruleOf[filler] && blank(text[f.Offset:end]) && visibleEnd(text[:f.Offset]) && visibleStart(text[end:]) {
+		run := text[f.Offset:end]
+		apart := strings.ContainsFunc(run, unicode.IsSpace) || f.Rule == ruleOf[filler] && blank(run)
+		if apart && visibleEnd(text[:f.Offset]) && visibleStart(text[end:]) {
 			at := int32(f.Offset)
 			if off != nil {
 				at = off[f.Offset]

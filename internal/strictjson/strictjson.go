@@ -28,7 +28,6 @@ package strictjson
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -416,13 +415,4 @@ func number(v any) (json.Number, bool) {
 		return json.Number(b), err == nil
 	}
 	return "", false
-}
-
-// RuleOf gives the rule of an error of this package; "args.malformed" for any
-// other, so that a caller never reports a refusal without a rule.
-func RuleOf(err error) string {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Rule
-	}
-	return "args.malformed"
 }
