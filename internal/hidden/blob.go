@@ -3,6 +3,8 @@ package hidden
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/memoryroom/scribe/internal/fold"
 )
 
 // Caps on decoding. Every blob is decoded once, its text at most once more.
@@ -193,13 +195,13 @@ func decode(run string) (string, bool) {
 		}
 	}
 	var head [12]byte
-	n := fromBase64(head[:], run[:min(16, len(run))])
+	n := fold.Base64(head[:], run[:min(16, len(run))])
 	wide := n > 7 && head[1] == 0 && head[3] == 0 && head[5] == 0 && head[7] == 0
 	if !wide && !printable(head[:n]) {
 		return "", false
 	}
 	b := make([]byte, min(len(run)*3/4+1, maxDecoded))
-	b = b[:fromBase64(b, run)]
+	b = b[:fold.Base64(b, run)]
 	if wide { // UTF-16, little-endian, as PowerShell takes it
 		for i := 0; i*2 < len(b); i++ {
 			if i*2+1 < len(b) && b[i*2+1] != 0 {
@@ -259,34 +261,6 @@ func hexValue(c byte) int {
 		return int(c|0x20-'a') + 10
 	}
 	return -1
-}
-
-// fromBase64 decodes either alphabet of RFC 4648 into dst and returns the bytes written.
-func fromBase64(dst []byte, src string) int {
-	var acc uint32
-	bits, n := 0, 0
-	for i := 0; i < len(src) && n < len(dst); i++ {
-		var v byte
-		switch c := src[i]; {
-		case c >= 'A' && c <= 'Z':
-			v = c - 'A'
-		case c >= 'a' && c <= 'z':
-			v = c - 'a' + 26
-		case c >= '0' && c <= '9':
-			v = c - '0' + 52
-		case c == '+' || c == '-':
-			v = 62
-		default:
-			v = 63
-		}
-		acc = acc<<6 | uint32(v)
-		if bits += 6; bits >= 8 {
-			bits -= 8
-			dst[n] = byte(acc >> bits)
-			n++
-		}
-	}
-	return n
 }
 
 // percent decodes a run with percent escapes, also of escapes. Escaped letters and digits,

@@ -1,6 +1,10 @@
 package secret
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/memoryroom/scribe/internal/fold"
+)
 
 // long looks at a run of at least longRun token bytes: literals inside it, an
 // unknown issuer's prefix, and text in base64 or hexadecimal.
@@ -42,14 +46,14 @@ func (s *scanner) decoded(start, end int) {
 	}
 	var head [12]byte
 	for tries, at := 0, first; tries < 8 && at >= 0; tries++ {
-		if n := decode64(head[:], text[at:min(len(text), at+16)]); n == len(head) && printable(head[:]) {
+		if n := fold.Base64(head[:], text[at:min(len(text), at+16)]); n == len(head) && printable(head[:]) {
 			for end < len(text) && end-at < maxDecoded && (urlSafe(text[end]) || text[end] == '+' || text[end] == '/') {
 				end++
 			}
 			s.decodedTo = end
 			run := text[at:min(end, at+maxDecoded)]
 			buf := make([]byte, len(run))
-			s.inner(string(buf[:decode64(buf, run)]), at, end)
+			s.inner(string(buf[:fold.Base64(buf, run)]), at, end)
 			return
 		}
 		// What stands in front of a slash may be a path.
@@ -99,37 +103,6 @@ func printable(b []byte) bool {
 		}
 	}
 	return true
-}
-
-// decode64 decodes either base64 alphabet into dst until a byte of none or the end,
-// and returns the number of bytes written.
-func decode64(dst []byte, src string) int {
-	var acc uint32
-	bits, n := 0, 0
-	for i := 0; i < len(src) && n < len(dst); i++ {
-		var v byte
-		switch c := src[i]; {
-		case c >= 'A' && c <= 'Z':
-			v = c - 'A'
-		case c >= 'a' && c <= 'z':
-			v = c - 'a' + 26
-		case c >= '0' && c <= '9':
-			v = c - '0' + 52
-		case c == '+' || c == '-':
-			v = 62
-		case c == '/' || c == '_':
-			v = 63
-		default:
-			return n
-		}
-		acc = acc<<6 | uint32(v)
-		if bits += 6; bits >= 8 {
-			bits -= 8
-			dst[n] = byte(acc >> bits)
-			n++
-		}
-	}
-	return n
 }
 
 // decodeHex decodes hexadecimal digits into dst until another byte or the end.

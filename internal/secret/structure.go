@@ -1,6 +1,10 @@
 package secret
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/memoryroom/scribe/internal/fold"
+)
 
 const (
 	maxHeader = 8192  // bytes after a private key's header that are looked at
@@ -243,7 +247,7 @@ func (s *scanner) jwt(i int) (int, bool) {
 		return 0, false
 	}
 	var buf [512]byte
-	n := decode64(buf[:], text[:header])
+	n := fold.Base64(buf[:], text[:header])
 	head := buf[:n]
 	if !contains(head, `"alg"`) && !contains(head, `"enc"`) || contains(head, `"none"`) || placeholder(text[last:p]) {
 		return 0, false
@@ -454,7 +458,7 @@ func basic64(v string) bool {
 		return false
 	}
 	var buf [maxBasic]byte
-	n := decode64(buf[:], v)
+	n := fold.Base64(buf[:], v)
 	if n < 6 || n < len(strings.TrimRight(v, "="))*3/4-1 {
 		return false
 	}

@@ -1,6 +1,10 @@
 package secret
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/memoryroom/scribe/internal/fold"
+)
 
 // Words that mark a value as made up. Four letters and more may stand anywhere: in a
 // random token of 40 letters and digits a given word of four has a chance of
@@ -311,7 +315,7 @@ func keyValue(v string, loose bool) bool {
 // phrase holds is looked at where the run is decoded.
 func encodedWords(v string) bool {
 	var buf [maxBasic]byte
-	n := decode64(buf[:], v)
+	n := fold.Base64(buf[:], v)
 	if n < 8 || n < len(strings.TrimRight(v, "="))*3/4-1 {
 		return false
 	}
