@@ -10,7 +10,7 @@ import "hash/maphash"
 // collide. Nothing that leaves the package depends on it.
 type dict struct {
 	seed  maphash.Seed
-	table []uint32 // number + 1, or 0; open addressing, a power of two in length
+	table []uint32 // see entry; open addressing, a power of two in length
 	names []byte   // every term, end to end
 	ends  []uint32 // by number: where its term ends in names
 }
@@ -28,20 +28,33 @@ func (d *dict) name(id uint32) []byte {
 	return d.names[from:d.ends[id]]
 }
 
+// entry is what stands in the table for a term: its number + 1 in as many bits as the
+// table's places have, and above them bits of the term's hash, so that other terms are
+// hardly ever compared. 0 is a free place.
+func entry(hash uint64, id, mask uint32) uint32 { return uint32(hash>>32)&^mask | (id + 1) }
+
+// look finds the place of a term, or the free one where it belongs. The table is not empty.
+func (d *dict) look(hash uint64, term []byte) (at uint32, found bool) {
+	mask := uint32(len(d.table) - 1)
+	tag := uint32(hash>>32) &^ mask
+	for at = uint32(hash) & mask; ; at = (at + 1) & mask {
+		e := d.table[at]
+		if e == 0 {
+			return at, false
+		}
+		if e&^mask == tag && string(d.name(e&mask-1)) == string(term) {
+			return at, true
+		}
+	}
+}
+
 // find gives the number of a term that is there.
 func (d *dict) find(term []byte) (id uint32, ok bool) {
 	if len(d.table) == 0 {
 		return 0, false
 	}
-	mask := uint64(len(d.table) - 1)
-	for at := maphash.Bytes(d.seed, term) & mask; ; at = (at + 1) & mask {
-		switch n := d.table[at]; {
-		case n == 0:
-			return 0, false
-		case string(d.name(n-1)) == string(term):
-			return n - 1, true
-		}
-	}
+	at, ok := d.look(maphash.Bytes(d.seed, term), term)
+	return d.table[at]&uint32(len(d.table)-1) - 1, ok
 }
 
 // add gives the number of a term, new or not.
@@ -49,17 +62,16 @@ func (d *dict) add(term []byte) (id uint32, fresh bool) {
 	if 4*(len(d.ends)+1) > 3*len(d.table) {
 		d.rehash()
 	}
-	mask := uint64(len(d.table) - 1)
-	at := maphash.Bytes(d.seed, term) & mask
-	for ; d.table[at] != 0; at = (at + 1) & mask {
-		if n := d.table[at]; string(d.name(n-1)) == string(term) {
-			return n - 1, false
-		}
+	hash, mask := maphash.Bytes(d.seed, term), uint32(len(d.table)-1)
+	at, found := d.look(hash, term)
+	if found {
+		return d.table[at]&mask - 1, false
 	}
+	id = uint32(len(d.ends))
 	d.names = append(d.names, term...)
 	d.ends = append(d.ends, uint32(len(d.names)))
-	d.table[at] = uint32(len(d.ends))
-	return uint32(len(d.ends) - 1), true
+	d.table[at] = entry(hash, id, mask)
+	return id, true
 }
 
 // rehash makes the table anew, with room for as many terms again.
@@ -69,12 +81,13 @@ func (d *dict) rehash() {
 		size *= 2
 	}
 	d.table = make([]uint32, size)
-	mask := uint64(size - 1)
+	mask := uint32(size - 1)
 	for id := range d.ends {
-		at := maphash.Bytes(d.seed, d.name(uint32(id))) & mask
+		hash := maphash.Bytes(d.seed, d.name(uint32(id)))
+		at := uint32(hash) & mask
 		for d.table[at] != 0 {
 			at = (at + 1) & mask
 		}
-		d.table[at] = uint32(id) + 1
+		d.table[at] = entry(hash, uint32(id), mask)
 	}
 }

@@ -43,18 +43,44 @@ func function(r rune) bool {
 	return false
 }
 
+// common gives the character at i of src when it is one of U+4E00 to U+9FFF, three bytes
+// of UTF-8 that NFKC leaves as they are: nearly all of any Chinese text. Else it is 0.
+func common(src string, i int) rune {
+	if i+2 >= len(src) || src[i] < 0xE4 || src[i] > 0xE9 {
+		return 0
+	}
+	a, b := rune(src[i+1])^0x80, rune(src[i+2])^0x80
+	r := rune(src[i]&0xF)<<12 | a<<6 | b
+	if a|b > 0x3F || r < 0x4E00 {
+		return 0
+	}
+	return r
+}
+
+// separator reports the commonest punctuation outside ASCII, which is part of nothing: it
+// saves a look into the tables of Unicode.
+func separator(r rune) bool {
+	return 0x2010 <= r && r <= 0x2027 || 0x3000 <= r && r <= 0x3004 || 0x3008 <= r && r <= 0x3020 ||
+		0xFF01 <= r && r <= 0xFF0F || 0xFF1A <= r && r <= 0xFF20
+}
+
 // run emits the pairs of the run of unspaced characters that begins at i, and each
 // lone one, and returns the end. A run longer than maxCompound bytes is taken in
 // pieces that share one character.
 func (s *scanner) run(src string, i int) int {
-	end, last := i, i
+	end, last, plain := i, i, true
 	for end < len(src) {
-		r, n := utf8.DecodeRuneInString(src[end:])
-		if !unspaced(r) && !unicode.IsMark(r) && !invisible(r) {
-			break
+		n := 3
+		if common(src, end) == 0 {
+			var r rune
+			r, n = utf8.DecodeRuneInString(src[end:])
+			if r < utf8.RuneSelf || separator(r) || !unspaced(r) && !unicode.IsMark(r) && !invisible(r) {
+				break
+			}
+			plain = plain && plainRune(r)
 		}
 		if end+n-i > maxCompound {
-			s.pairs(src[i:end], i)
+			s.pairs(src[i:end], i, plain)
 			if last == i {
 				return end
 			}
@@ -63,41 +89,36 @@ func (s *scanner) run(src string, i int) int {
 		last = end
 		end += n
 	}
-	s.pairs(src[i:end], i)
+	s.pairs(src[i:end], i, plain)
 	return end
 }
 
-// plainRun reports that a run has nothing but the common Han, kana and Hangul
-// characters, which NFKC leaves as they are.
-func plainRun(run string) bool {
-	for _, r := range run {
-		if !(0x4E00 <= r && r <= 0x9FFF || 0x3041 <= r && r <= 0x3096 || 0x30A1 <= r && r <= 0x30FC || 0xAC00 <= r && r <= 0xD7A3) {
-			return false
-		}
-	}
-	return true
+// plainRune reports the kana and Hangul that NFKC leaves as they are, beside each other
+// too.
+func plainRune(r rune) bool {
+	return 0x3041 <= r && r <= 0x3096 || 0x30A1 <= r && r <= 0x30FC || 0xAC00 <= r && r <= 0xD7A3
 }
 
-// pairs emits the tokens of one run, which begins at off in the source. Where
-// folding changes the run (half-width kana, compatibility forms), offsets are
-// those of the whole run.
-func (s *scanner) pairs(run string, off int) {
-	exact := plainRun(run) || norm.NFKC.IsNormalString(run) && !strings.ContainsFunc(run, invisible)
-	text := run
-	if !exact {
-		text = strings.Map(func(r rune) rune {
+// pairs emits the tokens of one run, which begins at off in the source. plain says that
+// folding leaves it as it is. Where folding changes the run (half-width kana,
+// compatibility forms), offsets are those of the whole run.
+func (s *scanner) pairs(run string, off int, plain bool) {
+	if !plain && (!norm.NFKC.IsNormalString(run) || strings.ContainsFunc(run, invisible)) {
+		text := strings.Map(func(r rune) rune {
 			if invisible(r) {
 				return -1
 			}
 			return r
 		}, norm.NFKC.String(run))
+		s.neighbours(text, func(i, j int) (int, int) { return off, off + len(run) })
+		return
 	}
-	at := func(i, j int) (int, int) {
-		if exact {
-			return off + i, off + j
-		}
-		return off, off + len(run)
-	}
+	s.neighbours(run, func(i, j int) (int, int) { return off + i, off + j })
+}
+
+// neighbours emits each two characters of a text that stand beside each other. at turns
+// a place in the text into one of the source.
+func (s *scanner) neighbours(text string, at func(i, j int) (off, end int)) {
 	// prev is the character before i, content the number of characters since the
 	// last function character.
 	prev, prevFn, content := -1, false, 0
@@ -107,8 +128,12 @@ func (s *scanner) pairs(run string, off int) {
 			s.word(text[i:j], o, e, han)
 		}
 	}
-	for i, r := range text {
-		j := i + utf8.RuneLen(r)
+	for i := 0; i < len(text); {
+		r, n := common(text, i), 3
+		if r == 0 {
+			r, n = utf8.DecodeRuneInString(text[i:])
+		}
+		j := i + n
 		fn := function(r)
 		if fn {
 			lone(prev, i)
@@ -125,6 +150,7 @@ func (s *scanner) pairs(run string, off int) {
 			s.word(text[prev:j], o, e, k)
 		}
 		prev, prevFn = i, fn
+		i = j
 	}
 	lone(prev, len(text))
 }

@@ -117,17 +117,42 @@ type writing struct {
 }
 
 // surface is a word as it stands and the term that it is indexed as: most words of a
-// text were met before, and need no stemmer.
+// text were met before, and need no stemmer. All that is remembered fits in it, so that
+// asking costs one look at memory.
 type surface struct {
-	text [surfaceBytes]byte
-	size uint8
+	key  key
 	term uint32
+	size uint8 // 0: none
 }
 
+// key is a text of up to surfaceBytes bytes as two numbers, which differ for different
+// texts of one size.
+type key struct{ from, to uint64 }
+
 const (
-	surfaceBytes = 19   // with its size and its term, 24
-	maxKnown     = 8192 // surfaces that are remembered: 192 KiB
+	surfaceBytes = 16
+	maxKnown     = 1 << 13 // surfaces that are remembered: 192 KiB
 )
+
+// keyOf gives the key of a text of 1 to surfaceBytes bytes: its first eight bytes and
+// its last, which may overlap.
+func keyOf(text []byte) key {
+	switch n := len(text); {
+	case n >= 8:
+		return key{binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[n-8:])}
+	case n >= 4:
+		return key{uint64(binary.LittleEndian.Uint32(text)), uint64(binary.LittleEndian.Uint32(text[n-4:]))}
+	default:
+		return key{uint64(text[0]), uint64(text[n/2]) | uint64(text[n-1])<<8}
+	}
+}
+
+// place spreads surfaces over a table; those that collide only displace each other.
+func (k key) place() uint32 {
+	const odd = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+	h := (k.from*odd ^ k.to) * odd
+	return uint32(h >> 32)
+}
 
 // Put adds a document, in the place of one with the same ID. Its cost is that of
 // its own tokens, whatever the size of the index.
@@ -136,6 +161,9 @@ func (x *Index) Put(d Doc) {
 	w := &x.writing
 	if w.emit == nil {
 		w.emit = x.take
+	}
+	if n := len(w.known); n < maxKnown && n <= x.dict.len() {
+		w.known = make([]surface, max(256, 4*n))
 	}
 	w.placed, w.extra, w.tokens = w.placed[:0], w.extra[:0], 0
 	s := slot{id: d.ID, day: d.Day, sum: d.Sum}
@@ -173,26 +201,17 @@ func (x *Index) take(t token) bool {
 // term gives the number of a token's term, making one.
 func (x *Index) term(t token) uint32 {
 	w := &x.writing
-	if t.kind > joined || len(t.text) > surfaceBytes {
+	size := len(t.text)
+	if size > surfaceBytes || t.kind > joined {
 		return x.number(termOf(t))
 	}
-	if n := len(w.known); n < maxKnown && n < x.dict.len() {
-		w.known = make([]surface, max(256, 4*n))
+	k := keyOf(t.text)
+	e := &w.known[k.place()&uint32(len(w.known)-1)]
+	if e.key == k && int(e.size) == size {
+		return e.term
 	}
-	var e *surface
-	if n := len(w.known); n > 0 {
-		e = &w.known[w.hash(t.text)&uint32(n-1)]
-		if string(e.text[:e.size]) == string(t.text) {
-			return e.term
-		}
-	}
-	var before [surfaceBytes]byte // the stemmer works in place
-	size := copy(before[:], t.text)
-	id := x.number(termOf(t))
-	if e != nil {
-		*e = surface{before, uint8(size), id}
-	}
-	return id
+	*e = surface{k, x.number(termOf(t)), uint8(size)} // the stemmer works in place
+	return e.term
 }
 
 // number gives the number of a term, making one.
@@ -202,15 +221,6 @@ func (x *Index) number(term []byte) uint32 {
 		x.lists = append(x.lists, list{})
 	}
 	return id
-}
-
-// hash spreads surfaces; those that collide only displace each other. (FNV-1a)
-func (w *writing) hash(text []byte) uint32 {
-	h := uint32(2166136261)
-	for _, c := range text {
-		h = (h ^ uint32(c)) * 16777619
-	}
-	return h ^ h>>15
 }
 
 // termOf gives a token's term; it may change the token's text.

@@ -209,104 +209,105 @@ func step1c(w []byte) []byte {
 	return w
 }
 
-// suffix is one row of steps 2 to 4. Rows stand longest first, because only the
-// longest suffix of a word counts, even when its condition fails.
+// suffix is one row of steps 2 to 4: what it ends in becomes to.
 type suffix struct{ from, to string }
 
-var suffixes2 = [...]suffix{
-	{"ational", "ate"},
-	{"ization", "ize"},
-	{"fulness", "ful"},
-	{"ousness", "ous"},
-	{"iveness", "ive"},
-	{"tional", "tion"},
-	{"biliti", "ble"},
-	{"lessli", "less"},
-	{"entli", "ent"},
-	{"ation", "ate"},
-	{"alism", "al"},
-	{"aliti", "al"},
-	{"ousli", "ous"},
-	{"iviti", "ive"},
-	{"fulli", "ful"},
-	{"enci", "ence"},
-	{"anci", "ance"},
-	{"abli", "able"},
-	{"izer", "ize"},
-	{"ator", "ate"},
-	{"alli", "al"},
-	{"bli", "ble"},
-	{"ogi", "og"},
-	{"li", ""},
+// The suffixes of steps 2 to 4, by their last letter but one, which tells nearly all of
+// them apart, so that a word is compared with a few and not with two dozen. In each row
+// the longest stands first, because only the longest suffix of a word counts, even when
+// its condition fails.
+var (
+	suffixes2 = ['z' + 1][]suffix{
+		'a': {{"ational", "ate"}, {"tional", "tion"}},
+		'c': {{"enci", "ence"}, {"anci", "ance"}},
+		'e': {{"izer", "ize"}},
+		'g': {{"ogi", "og"}},
+		'l': {
+			{"lessli", "less"},
+			{"entli", "ent"},
+			{"ousli", "ous"},
+			{"fulli", "ful"},
+			{"abli", "able"},
+			{"alli", "al"},
+			{"bli", "ble"},
+			{"li", ""},
+		},
+		'o': {{"ization", "ize"}, {"ation", "ate"}, {"ator", "ate"}},
+		's': {{"fulness", "ful"}, {"ousness", "ous"}, {"iveness", "ive"}, {"alism", "al"}},
+		't': {{"biliti", "ble"}, {"aliti", "al"}, {"iviti", "ive"}},
+	}
+	suffixes3 = ['z' + 1][]suffix{
+		'a': {{"ational", "ate"}, {"tional", "tion"}, {"ical", "ic"}},
+		's': {{"ness", ""}},
+		't': {{"icate", "ic"}, {"iciti", "ic"}},
+		'u': {{"ful", ""}},
+		'v': {{"ative", ""}},
+		'z': {{"alize", "al"}},
+	}
+	suffixes4 = ['z' + 1][]suffix{
+		'a': {{from: "al"}},
+		'c': {{from: "ance"}, {from: "ence"}},
+		'e': {{from: "er"}},
+		'i': {{from: "ic"}},
+		'l': {{from: "able"}, {from: "ible"}},
+		'n': {{from: "ement"}, {from: "ment"}, {from: "ant"}, {from: "ent"}},
+		'o': {{from: "ion"}},
+		's': {{from: "ism"}},
+		't': {{from: "ate"}, {from: "iti"}},
+		'u': {{from: "ous"}},
+		'v': {{from: "ive"}},
+		'z': {{from: "ize"}},
+	}
+)
+
+// longest gives the longest suffix of w among the rows, and where it begins; -1 for
+// none.
+func longest(w []byte, rows *['z' + 1][]suffix) (s *suffix, at int) {
+	n := len(w)
+	if n < 2 || w[n-2] > 'z' {
+		return nil, -1
+	}
+	row := rows[w[n-2]]
+	for i := range row {
+		if ends(w, row[i].from) {
+			return &row[i], n - len(row[i].from)
+		}
+	}
+	return nil, -1
 }
 
 func step2(w []byte, r1 int) []byte {
-	for _, s := range &suffixes2 {
-		if !ends(w, s.from) {
-			continue
-		}
-		at := len(w) - len(s.from)
-		if at < r1 {
+	s, at := longest(w, &suffixes2)
+	if at < r1 {
+		return w
+	}
+	switch s.from {
+	case "ogi":
+		if at == 0 || w[at-1] != 'l' {
 			return w
 		}
-		switch s.from {
-		case "ogi":
-			if at == 0 || w[at-1] != 'l' {
-				return w
-			}
-		case "li":
-			if at == 0 || bytes.IndexByte([]byte("cdeghkmnrt"), w[at-1]) < 0 {
-				return w
-			}
+	case "li":
+		if at == 0 || bytes.IndexByte([]byte("cdeghkmnrt"), w[at-1]) < 0 {
+			return w
 		}
-		return append(w[:at], s.to...)
 	}
-	return w
-}
-
-var suffixes3 = [...]suffix{
-	{"ational", "ate"},
-	{"tional", "tion"},
-	{"alize", "al"},
-	{"icate", "ic"},
-	{"iciti", "ic"},
-	{"ative", ""},
-	{"ical", "ic"},
-	{"ness", ""},
-	{"ful", ""},
+	return append(w[:at], s.to...)
 }
 
 func step3(w []byte, r1, r2 int) []byte {
-	for _, s := range &suffixes3 {
-		if !ends(w, s.from) {
-			continue
-		}
-		at := len(w) - len(s.from)
-		if at < r1 || (s.from == "ative" && at < r2) {
-			return w
-		}
-		return append(w[:at], s.to...)
+	s, at := longest(w, &suffixes3)
+	if at < r1 || s.from == "ative" && at < r2 {
+		return w
 	}
-	return w
-}
-
-var suffixes4 = [...]string{
-	"ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism",
-	"ate", "iti", "ous", "ive", "ize", "ion", "al", "er", "ic",
+	return append(w[:at], s.to...)
 }
 
 func step4(w []byte, r2 int) []byte {
-	for _, s := range &suffixes4 {
-		if !ends(w, s) {
-			continue
-		}
-		at := len(w) - len(s)
-		if at < r2 || (s == "ion" && (at == 0 || (w[at-1] != 's' && w[at-1] != 't'))) {
-			return w
-		}
-		return w[:at]
+	s, at := longest(w, &suffixes4)
+	if at < r2 || s.from == "ion" && (at == 0 || w[at-1] != 's' && w[at-1] != 't') {
+		return w
 	}
-	return w
+	return w[:at]
 }
 
 func step5(w []byte, r1, r2 int) []byte {

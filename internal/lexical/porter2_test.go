@@ -56,13 +56,20 @@ func TestIrregularAgrees(t *testing.T) {
 }
 
 func TestIrregularsInOrder(t *testing.T) {
-	for i, r := range irregulars {
-		if i > 0 && irregulars[i-1].form >= r.form {
-			t.Errorf("%s after %s", r.form, irregulars[i-1].form)
+	n := 0
+	for c, row := range irregulars {
+		for i, r := range row {
+			if r.form[0] != byte(c) || i > 0 && row[i-1].form >= r.form {
+				t.Errorf("%s under %q, at %d", r.form, byte(c), i)
+			}
+			if got := irregular([]byte(r.form)); got != r.stem {
+				t.Errorf("%s: got %q, want %q", r.form, got, r.stem)
+			}
+			n++
 		}
-		if got := irregular([]byte(r.form)); got != r.stem {
-			t.Errorf("%s: got %q, want %q", r.form, got, r.stem)
-		}
+	}
+	if n < 100 {
+		t.Errorf("%d forms", n)
 	}
 }
 

@@ -85,9 +85,13 @@ func (s *scanner) scan(src string) {
 			} else {
 				i = s.compound(src, i)
 			}
+		case common(src, i) != 0:
+			i = s.run(src, i)
 		default:
 			r, n := utf8.DecodeRuneInString(src[i:])
 			switch {
+			case separator(r):
+				i += n
 			case unspaced(r):
 				i = s.run(src, i)
 			case wordRune(r) && !unicode.IsMark(r) && !invisible(r):
@@ -103,43 +107,37 @@ func (s *scanner) scan(src string) {
 // and is no part of an identifier: nearly every word of prose. It gives the end, or i
 // when the word is for compound.
 func (s *scanner) plain(src string, i int) int {
-	s.buf = s.buf[:0]
+	b := append(s.buf[:0], src[i:min(len(src), i+maxTerm)]...)
+	s.buf = b
 	capitals, small := 0, false
-	j := i
-	for ; j < len(src); j++ {
-		c := src[j]
+	n := 0
+loop:
+	for ; n < len(b); n++ {
+		c := b[n]
 		switch classes[c] {
-		case upper:
-			capitals++
-			c += 'a' - 'A'
 		case lower:
 			small = true
+		case upper:
+			capitals++
+			b[n] = c | 0x20
 		case digit:
 		case link:
-			if j+1 < len(src) && (classes[src[j+1]] != other || src[j+1] >= utf8.RuneSelf) {
+			if j := i + n + 1; j < len(src) && (classes[src[j]] != other || src[j] >= utf8.RuneSelf) {
 				return i
 			}
-			return s.finish(src, i, j, capitals, small)
+			break loop
 		default:
 			if c >= utf8.RuneSelf {
 				return i
 			}
-			return s.finish(src, i, j, capitals, small)
+			break loop
 		}
-		if j-i == maxTerm {
-			return i
-		}
-		s.buf = append(s.buf, c)
 	}
-	return s.finish(src, i, j, capitals, small)
-}
-
-// finish ends plain at j.
-func (s *scanner) finish(src string, i, j, capitals int, small bool) int {
-	if small && (capitals > 1 || capitals == 1 && classes[src[i]] != upper) {
+	j := i + n
+	if n == maxTerm && j < len(src) || small && (capitals > 1 || capitals == 1 && classes[src[i]] != upper) {
 		return i
 	}
-	s.send(token{s.buf, i, j, word, 1})
+	s.send(token{b[:n], i, j, word, 1})
 	return j
 }
 

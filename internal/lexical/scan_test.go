@@ -5,7 +5,9 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 )
 
@@ -115,6 +117,32 @@ func TestScanProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestShortcuts: what the scanner decides without a look into the tables of Unicode is
+// what they say.
+func TestShortcuts(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if separator(r) && (unspaced(r) || wordRune(r) || unicode.IsMark(r) || invisible(r)) {
+			t.Errorf("%U is no separator", r)
+		}
+		text := string(r)
+		want := rune(0)
+		if 0x4E00 <= r && r <= 0x9FFF {
+			want = r
+		}
+		if got := common(text, 0); got != want {
+			t.Errorf("%U: common gives %U", r, got)
+		}
+		if want != 0 && !unspaced(r) || plainRune(r) && unspaced(r) && !norm.NFKC.IsNormalString(text) {
+			t.Errorf("%U is not plain", r)
+		}
+	}
+	for _, cut := range []string{"", "\xe5", "\xe5\xaf", "\xe5\xafa", "\xe5a\xaf"} {
+		if r := common(cut, 0); r != 0 {
+			t.Errorf("%q: %U", cut, r)
+		}
+	}
 }
 
 func TestFixedPoint(t *testing.T) {
