@@ -65,7 +65,7 @@ func (x *Index) Encode() []byte {
 		number(uint64(l.last))
 		number(uint64(min(l.rest, many)))
 		if l.rest >= many {
-			block := x.blocks[l.rest-many]
+			block := x.block(l)
 			number(uint64(len(block)))
 			b = append(b, block...)
 		}
@@ -148,10 +148,7 @@ func (d *decoder) slots(x *Index) {
 			return
 		}
 		x.ids[s.id] = uint32(len(x.slots))
-		x.slots = append(x.slots, s)
-		x.length = append(x.length, s.words()+1)
-		x.live++
-		x.total += int64(s.words())
+		x.seat(s)
 	}
 }
 
@@ -183,7 +180,6 @@ func (d *decoder) lists(x *Index) bool {
 	n := x.dict.len()
 	x.lists = make([]list, n, n+n/8)
 	slots := uint64(len(x.slots))
-	blocks := 0
 	for i := range x.lists {
 		l := &x.lists[i]
 		l.df, l.last, l.rest = uint32(d.number(slots)), uint32(d.number(max(slots, 1)-1)), uint32(d.number(many))
@@ -191,7 +187,7 @@ func (d *decoder) lists(x *Index) bool {
 		case d.bad || slots == 0 || l.rest == 0:
 			return false // after compaction each term is somewhere
 		case l.rest < many:
-			if l.df != 1 || l.rest > maxTF {
+			if l.df != 1 || l.rest > maxTF || l.rest%grain != 0 {
 				return false
 			}
 		default:
@@ -199,9 +195,13 @@ func (d *decoder) lists(x *Index) bool {
 			if !l.holds(block) {
 				return false
 			}
-			l.rest += uint32(blocks)
-			blocks++
-			x.blocks = append(x.blocks, block)
+			if l.crowds() {
+				l.rest = crowded + uint32(len(x.crowds))
+				x.crowds = append(x.crowds, crowdOf(block))
+			} else {
+				l.rest = many + uint32(len(x.blocks))
+				x.blocks = append(x.blocks, block)
+			}
 		}
 	}
 	return true
@@ -216,7 +216,7 @@ func (l *list) holds(block []byte) bool {
 			return false
 		}
 		tf, m := binary.Uvarint(block[k:])
-		if m <= 0 || tf == 0 || tf > maxTF {
+		if m <= 0 || tf == 0 || tf > maxTF || tf%grain != 0 {
 			return false
 		}
 		block = block[k+m:]

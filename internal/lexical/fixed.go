@@ -81,29 +81,43 @@ func saturation(tf, damp int64) int64 {
 // gain is a term's contribution in 1e-6: worth times its saturation.
 func gain(worth, tf, damp int64) int64 { return worth * saturation(tf, damp) >> fracBits }
 
-// saturations is the saturation of nearly every posting: a word that stands once, twice
-// or three times in the body, or once in the title, of a document of at most a thousand
-// words. A division each would be half the work of a search.
+// saturations is the saturation of nearly every posting: of a weight below that of four
+// words of the body, in a document of fewer than a thousand words. A division each
+// would be half the work of a search. Of each, it is reckoned when it is first asked for.
 type saturations struct {
 	n, total     int64 // of the documents that it was made for
 	fixed, slope int64
-	known        [tabled + 1][1024]uint32 // by tf in tens, less 1 unused; by length
+	known        [tabled][1024]uint32 // by weight in grains, by length; 0: not reckoned
 }
 
-const tabled = 3
+const tabled = 40 / grain
 
-// prepare makes the table for n documents of total words, unless it is.
+// prepare empties the table for n documents of total words, unless it is theirs.
 func (t *saturations) prepare(n, total int64) {
 	if t.n == n && t.total == total {
 		return
 	}
 	t.n, t.total = n, total
 	t.fixed, t.slope = damping(n, total)
-	for tf := range t.known {
-		for length := range t.known[tf] {
-			t.known[tf][length] = uint32(saturation(int64(tf)*inBody, t.damp(uint32(length))))
+	t.known = [tabled][1024]uint32{}
+}
+
+// of gives the saturation of a weight in grains.
+func (t *saturations) of(tf, length uint32) int64 {
+	if tf < tabled && length < uint32(len(t.known[0])) {
+		if v := t.known[tf][length]; v != 0 {
+			return int64(v)
 		}
 	}
+	return t.reckon(tf, length)
+}
+
+func (t *saturations) reckon(tf, length uint32) int64 {
+	v := saturation(int64(tf)*grain, t.damp(length))
+	if tf < tabled && length < uint32(len(t.known[0])) {
+		t.known[tf][length] = uint32(v)
+	}
+	return v
 }
 
 // damp is that of a document.

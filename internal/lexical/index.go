@@ -45,10 +45,8 @@ const (
 type list struct {
 	df   uint32
 	last uint32 // the greatest slot
-	rest uint32 // 0: no posting; below many: the weight of the only one, in tenths; else a place in blocks, plus many
+	rest uint32 // 0: no posting; below many: the weight of the only one, in tenths; else a place in blocks or crowds
 }
-
-const many = 1 << 17 // above maxTF
 
 // slot is one document, or the place of a removed one.
 type slot struct {
@@ -72,9 +70,11 @@ type Index struct {
 	ids    map[string]uint32 // document ID to slot
 	slots  []slot
 	length []uint32 // by slot: words + 1, or 0 of a removed one
+	there  []uint64 // by slot, a bit each: 0 of a removed one
 	dict   dict
 	lists  []list   // by term
 	blocks [][]byte // of lists: pairs of varints, the step from the slot before and the weight, by slot
+	crowds []crowd  // of lists with very many
 	live   int      // documents
 	total  int64    // their words together
 
@@ -272,32 +272,21 @@ func (x *Index) add(s slot) {
 		x.post(&x.lists[id], at, w.tf[id])
 		w.tf[id] = 0
 	}
-	x.slots = append(x.slots, s)
-	x.length = append(x.length, s.words()+1)
 	x.ids[s.id] = at
-	x.live++
-	x.total += int64(s.words())
+	x.seat(s)
 }
 
-// post adds a posting to a list. Slots come in order.
-func (x *Index) post(l *list, at, tf uint32) {
-	switch {
-	case l.rest == 0:
-		l.rest = tf
-	case l.rest < many:
-		b := make([]byte, 0, 8)
-		b = binary.AppendUvarint(b, uint64(l.last))
-		b = binary.AppendUvarint(b, uint64(l.rest))
-		l.rest = many + uint32(len(x.blocks))
-		x.blocks = append(x.blocks, b)
-		fallthrough
-	default:
-		b := &x.blocks[l.rest-many]
-		*b = binary.AppendUvarint(*b, uint64(at-l.last))
-		*b = binary.AppendUvarint(*b, uint64(tf))
+// seat appends a slot, without its postings.
+func (x *Index) seat(s slot) {
+	at := len(x.slots)
+	x.slots = append(x.slots, s)
+	x.length = append(x.length, s.words()+1)
+	if at%64 == 0 {
+		x.there = append(x.there, 0)
 	}
-	l.last = at
-	l.df++
+	x.there[at/64] |= 1 << (at % 64)
+	x.live++
+	x.total += int64(s.words())
 }
 
 // uvarint reads a varint of b at i, and gives where the next one begins. b is the
@@ -363,6 +352,7 @@ func (x *Index) Remove(id string) {
 	x.total -= int64(s.words())
 	*s = slot{}
 	x.length[at] = 0
+	x.there[at/64] &^= 1 << (at % 64)
 	if dead := len(x.slots) - x.live; dead > compactAbove && dead > x.live/3 {
 		x.compact()
 	}
@@ -374,7 +364,7 @@ func (x *Index) compact() {
 	old := Index{slots: x.slots, length: x.length, dict: x.dict, live: x.live}
 	renamed := make([]uint32, old.dict.len()) // number + 1
 	x.ids, x.slots, x.length, x.lists = make(map[string]uint32, old.live), make([]slot, 0, old.live), make([]uint32, 0, old.live), nil
-	x.blocks = nil
+	x.there, x.blocks, x.crowds = nil, nil, nil
 	x.dict, x.live, x.total = newDict(), 0, 0
 	x.writing.known, x.writing.tf = nil, nil
 	w := &x.writing

@@ -2,7 +2,11 @@ package lexical
 
 import (
 	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -51,7 +55,7 @@ func count(d Doc) counted {
 
 // naive searches without an index: it counts each probe in each document, and tries
 // each stretch of words and each two places of a pair.
-func naive(ds []Doc, x *Index, query string, day int32, limit int) []Hit {
+func naive(ds []Doc, x *Index, query string, day int32, limit int) ([]Hit, Drops) {
 	s := x.borrow()
 	s.parse(query)
 	terms := make([]string, len(s.units))
@@ -67,33 +71,47 @@ func naive(ds []Doc, x *Index, query string, day int32, limit int) []Hit {
 	}
 	fixed, slope := damping(int64(len(cs)), total)
 	share := func(v, weight int64) int64 { return v * 1000 / max(1, s.sum) * weight }
-	var hits []Hit
+	dfs := map[uint32]int{}
+	for _, p := range s.probes {
+		for _, c := range cs {
+			if c.tf[string(x.dict.name(p.term))] > 0 {
+				dfs[p.term]++
+			}
+		}
+	}
+	type scored struct {
+		counted
+		bm25        int64
+		have, exact map[int]bool
+	}
+	var first []scored
 	for _, c := range cs {
-		var bm25 int64
-		have, exact := map[int]bool{}, map[int]bool{}
+		one := scored{c, 0, map[int]bool{}, map[int]bool{}}
 		for _, p := range s.probes {
-			term := x.dict.name(p.term)
-			tf := min(c.tf[string(term)], maxTF)
+			tf := min(c.tf[string(x.dict.name(p.term))], maxTF)
 			if tf == 0 {
 				continue
 			}
-			df := 0
-			for _, o := range cs {
-				if o.tf[string(term)] > 0 {
-					df++
-				}
-			}
-			bm25 += max(1, gain(idf(len(cs), df)*p.weight/100, tf, fixed+c.length*slope>>slopeBits))
+			worth := idf(len(cs), dfs[p.term]) * p.weight / 100
+			one.bm25 += max(1, gain(worth, tf, fixed+c.length*slope>>slopeBits))
 			for u := range s.units {
 				if p.units[u/64]>>(u%64)&1 == 1 {
-					have[u] = true
-					exact[u] = exact[u] || p.joined
+					one.have[u] = true
+					one.exact[u] = one.exact[u] || p.joined
 				}
 			}
 		}
-		if bm25 == 0 {
-			continue
+		if one.bm25 > 0 {
+			first = append(first, one)
 		}
+	}
+	slices.SortFunc(first, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.bm25, a.bm25), cmp.Compare(a.id, b.id))
+	})
+	drops := Drops{Empty: len(s.units) == 0, Terms: s.drops.Terms, Ranked: max(0, len(first)-MaxHits)}
+	var hits []Hit
+	for _, c := range first[:min(len(first), MaxHits)] {
+		bm25, have, exact := c.bm25, c.have, c.exact
 		var parts Parts
 		parts.Terms = share(bm25, 1000)
 		var best, pairs, worth int64
@@ -141,32 +159,87 @@ func naive(ds []Doc, x *Index, query string, day int32, limit int) []Hit {
 		top = max(top, h.Parts.Coverage)
 	}
 	if top*100 < s.total*coverageFloor {
-		return nil
+		drops.Below, drops.Ranked = len(first), 0
+		return nil, drops
 	}
+	n := len(hits)
 	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Parts.Coverage*100 < s.total*hitFloor })
 	for i := range hits {
 		p := &hits[i].Parts
 		p.Coverage = min(1_000_000, p.Coverage*1_000_000/max(1, s.total))
 	}
-	return hits[:min(limit, len(hits))]
+	drops.Below = n - len(hits)
+	drops.Ranked += max(0, len(hits)-limit)
+	return hits[:min(limit, len(hits))], drops
 }
 
-// TestNaiveOracle: of fewer documents than are looked at closely, the hits are those
-// that counting finds, with every part of their scores.
+// TestNaiveOracle: the hits and what was dropped are those that counting finds, with every
+// part of their scores.
 func TestNaiveOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ds := docs().Draw(t, "docs")
-		query := text().Draw(t, "query")
-		limit := rapid.IntRange(1, 13).Draw(t, "limit")
-		day := rapid.Int32Range(0, 40).Draw(t, "today")
-		x := filled(ds)
-		got, drops := x.Search(Query{query, limit, day})
-		want := naive(ds, x, query, day, limit)
-		if d := gocmp.Diff(got, want); d != "" && len(got)+len(want) > 0 {
-			t.Fatal(d)
+		agree(t, ds, filled(ds), text().Draw(t, "query"), rapid.IntRange(1, 13).Draw(t, "limit"))
+	})
+}
+
+// TestNaiveOracleOfMany is the same of so many documents that some terms have crowds, that
+// lists need not be read, and that not all documents are looked at closely.
+func TestNaiveOracleOfMany(t *testing.T) {
+	pruned := 0
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))
+		stock := []string{
+			"the", "user", "server", "deploy", "http_server", "key", "http", "rotate", "walrus", "2031-07-09", "部署服务器", "rare",
+			"httpServer", "api", "maxKeys", "penguin", "herring", "harbour", "teapot", "kyoto", "once", "twice",
 		}
-		if all := naive(ds, x, query, day, len(ds)); drops.Ranked != len(all)-len(want) {
-			t.Fatalf("%d dropped of %d", drops.Ranked, len(all))
+		skew := rapid.Float64Range(1, 6).Draw(t, "skew")
+		say := func(n int) string {
+			var b strings.Builder
+			for range n {
+				b.WriteString(stock[int(math.Pow(r.Float64(), skew)*float64(len(stock)))] + " ")
+			}
+			return b.String()
+		}
+		n := rapid.IntRange(1, 400).Draw(t, "n")
+		ds := make([]Doc, n)
+		x := New()
+		for i := range ds {
+			ds[i] = doc(fmt.Sprintf("d%03d.md", (i*7919)%1000), say(r.IntN(2)), say(r.IntN(40)))
+			ds[i].Day = int32(r.IntN(40))
+			x.Put(ds[i])
+		}
+		gone := rapid.IntRange(0, n/4).Draw(t, "gone")
+		for _, d := range ds[:gone] {
+			x.Remove(d.ID)
+		}
+		for range 5 {
+			query, limit := say(1+r.IntN(9)), 1+r.IntN(2*MaxHits)
+			agree(t, ds[gone:], x, query, limit)
+			pruned += prunes(x, query)
 		}
 	})
+	if pruned == 0 {
+		t.Error("every list was read in every search")
+	}
+}
+
+// prunes gives the number of lists that a search need not read.
+func prunes(x *Index, query string) int {
+	s := x.borrow()
+	defer x.giveBack(s)
+	s.parse(query)
+	return s.accumulate()
+}
+
+// agree checks a search against the naive one.
+func agree(t *rapid.T, ds []Doc, x *Index, query string, limit int) {
+	const day = 30
+	got, drops := x.Search(Query{query, limit, day})
+	want, left := naive(ds, x, query, day, min(limit, MaxHits))
+	if d := gocmp.Diff(got, want); d != "" && len(got)+len(want) > 0 {
+		t.Fatalf("%q: %s", query, d)
+	}
+	if drops != left {
+		t.Fatalf("%q: dropped %+v, want %+v", query, drops, left)
+	}
 }

@@ -19,7 +19,9 @@ const (
 	// maxAdjacent is the most neighbouring words that are also tried as one.
 	maxAdjacent = 4
 	// maxPostings bounds the work of one search. Terms are taken rarest first, so
-	// that what is dropped beyond it are the commonest.
+	// that what is dropped beyond it are the commonest. A list counts whole, whether or
+	// not a search needs to read all of it: what is dropped depends on the query and on
+	// what is in the index, and on nothing else.
 	maxPostings = 1 << 20
 	// pairGap is how far apart two words of a query may stand, in words, to be looked
 	// for beside each other, and pairSlack how much farther apart a document may have
@@ -60,23 +62,25 @@ type probe struct {
 	weight int64 // in hundredths
 	idf    int64
 	units  mask // what finding it finds
+
+	// While documents are scored; see order.
+	crowd bool
+	worth int64 // idf by weight
+	most  int64 // the most that it adds to a score
 }
 
-// rest stands, beside the first 63 units, for whatever else a document has of a query.
+// rest stands, beside the first 63 probes, for whatever else a document has of a query.
 const rest = 1 << 63
 
-// bit is what a document has when it has a posting of the probe.
-func (p *probe) bit() uint64 {
-	if u := p.units.first(); !p.joined && u < 63 {
-		return 1 << u
-	}
-	return rest
-}
+// probeBit is what a document has when it has a posting of a probe.
+func probeBit(i int) uint64 { return 1 << min(i, 63) }
 
 // mask is a set of units.
 type mask [maxUnits / 64]uint64
 
 func (m *mask) add(i int) { m[i/64] |= 1 << (i % 64) }
+
+func (m *mask) has(i int) bool { return m[i/64]>>(i%64)&1 != 0 }
 
 func (m *mask) join(o *mask) {
 	for i := range m {

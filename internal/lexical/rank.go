@@ -49,79 +49,137 @@ type place struct {
 	unit uint16
 }
 
-// look reads the best documents once more, in the order of their words. What can not
-// come among the first limit, whatever its words' places, is left as it is, behind them.
+// floor makes the chosen the best, but those that cover too little of the query, and
+// there are none when not even one covers enough.
+func (s *search) floor() {
+	s.ask()
+	s.best = s.best[:0]
+	var top int64
+	for _, c := range s.chosen {
+		r := ranked{slot: c.slot, score: c.score}
+		s.find(&r)
+		top = max(top, r.parts.Coverage)
+		s.best = append(s.best, r)
+	}
+	n := len(s.best)
+	if top*100 < s.total*coverageFloor {
+		s.best = s.best[:0]
+	}
+	s.best = slices.DeleteFunc(s.best, func(r ranked) bool { return r.parts.Coverage*100 < s.total*hitFloor })
+	s.drops.Below = n - len(s.best)
+	if len(s.best) == 0 {
+		s.drops.Below, s.drops.Ranked = s.drops.Below+s.drops.Ranked, 0 // what ranks lower covers no more
+	}
+}
+
+// find gives a document what it has of the query, wherever it has it.
+func (s *search) find(r *ranked) {
+	with := s.tally[r.slot].with
+	for i := len(s.probes) - s.crowds; i < len(s.probes); i++ {
+		if s.x.crowd(s.probes[i].term).find(r.slot) > 0 {
+			with |= probeBit(i)
+		}
+	}
+	var exact mask
+	if with&rest != 0 {
+		r.have, exact = s.places(&s.x.slots[r.slot])
+		r.own = 2
+	} else {
+		for set := with; set != 0; set &= set - 1 {
+			p := &s.probes[bits.TrailingZeros64(set)]
+			r.have.join(&p.units)
+			if p.joined {
+				exact.join(&p.units)
+			} else {
+				r.own++
+			}
+		}
+	}
+	for i, set := range r.have {
+		for ; set != 0; set &= set - 1 {
+			r.parts.Coverage += s.units[i*64+bits.TrailingZeros64(set)].weight
+		}
+	}
+	r.parts.Terms, r.parts.Exact = s.share(r.score, 1000), s.share(s.idf(&exact), ofExact)
+}
+
+// look reads the best documents once more, in the order of their words, and leaves in
+// s.first which of them come first. What cannot, whatever its words' places, is not read.
 func (s *search) look(limit int, day int32) {
-	for i := range s.units {
-		if t := s.units[i].term; t >= 0 {
-			s.mark[t] = uint16(i) + 1
-		}
-	}
-	for i := range s.probes {
-		if p := &s.probes[i]; p.joined {
-			s.mark[p.term] = uint16(i) + 1 + maxUnits
-		}
-	}
-	s.first = s.first[:0]
+	s.turns, s.first = s.turns[:0], s.first[:0]
 	for i := range s.best {
 		r := &s.best[i]
-		s.closely(r, limit, day)
-		at, _ := slices.BinarySearchFunc(s.first, r.score, func(a, b int64) int { return cmp.Compare(b, a) })
-		if at < limit {
-			s.first = slices.Insert(s.first, at, r.score)
-			s.first = s.first[:min(len(s.first), limit)]
+		if day > 0 {
+			r.parts.Recency = recency(day, s.x.slots[r.slot].day) * ofRecency / 1000
 		}
-	}
-	for i := range s.units {
-		if t := s.units[i].term; t >= 0 {
-			s.mark[t] = 0
+		r.most = r.parts.Terms + r.parts.Exact + r.parts.Recency + s.share(s.idf(&r.have), ofWindow)
+		if r.own > 1 {
+			pairs := int64(0)
+			for j := range s.pairs {
+				if p := &s.pairs[j]; r.have.has(p.a) && r.have.has(p.b) {
+					pairs += p.weight
+				}
+			}
+			r.most += s.share(pairs, ofPairs)
 		}
+		s.turns = append(s.turns, i)
 	}
-	for i := range s.probes {
-		s.mark[s.probes[i].term] = 0
+	slices.SortFunc(s.turns, func(a, b int) int { return cmp.Compare(s.best[b].most, s.best[a].most) })
+	for _, i := range s.turns {
+		r := &s.best[i]
+		if len(s.first) == limit {
+			if r.most < s.best[s.first[limit-1]].score {
+				break // as are all that follow
+			}
+			s.closely(r)
+			if s.ahead(s.first[limit-1], i) {
+				continue
+			}
+			s.first = s.first[:limit-1]
+		} else {
+			s.closely(r)
+		}
+		at := len(s.first)
+		for at > 0 && s.ahead(i, s.first[at-1]) {
+			at--
+		}
+		s.first = slices.Insert(s.first, at, i)
 	}
-	s.sort()
+	for _, i := range s.first {
+		c := &s.best[i].parts.Coverage
+		*c = min(1_000_000, *c*1_000_000/max(1, s.total))
+	}
+}
+
+// ahead reports whether one of the best stands before another.
+func (s *search) ahead(i, j int) bool {
+	a, b := &s.best[i], &s.best[j]
+	return a.score > b.score || a.score == b.score && s.x.slots[a.slot].id < s.x.slots[b.slot].id
 }
 
 // share is v over the idf of all units, in 1e-6, at a weight in thousandths.
 func (s *search) share(v, weight int64) int64 { return v * 1000 / max(1, s.sum) * weight }
 
-// closely scores one document anew. Where BM25F met one unit alone, there is nothing to
-// look for; where what it met could not lift the document among the first, no need to.
-func (s *search) closely(r *ranked, limit int, day int32) {
-	with := s.with[r.slot]
-	have, exact := mask{with &^ rest}, mask{}
-	r.parts = Parts{Terms: s.share(r.score, 1000)}
-	if day > 0 {
-		r.parts.Recency = recency(day, s.x.slots[r.slot].day) * ofRecency / 1000
-	}
-	best, all, pairs := int64(0), int64(0), int64(0)
-	if with&rest == 0 {
-		for set := with; set != 0; set &= set - 1 {
-			u := &s.units[bits.TrailingZeros64(set)]
-			best, all = max(best, u.idf), all+u.idf
-			r.parts.Coverage += u.weight
-		}
-		for i := range s.pairs {
-			if p := &s.pairs[i]; with>>min(p.a, 63)&1 != 0 && with>>min(p.b, 63)&1 != 0 {
-				pairs += p.weight
-			}
-		}
-		most := r.parts.Terms + r.parts.Recency + s.share(all, ofWindow) + s.share(pairs, ofPairs)
-		if len(s.first) == limit && most < s.first[limit-1] {
-			r.score = 0 // behind all that were looked at
-			return
-		}
-	}
-	if pairs = 0; with&rest != 0 || with&(with-1) != 0 {
-		have, exact = s.places(&s.x.slots[r.slot])
-		r.parts.Coverage = s.worth(&have, func(u *unit) int64 { return u.weight })
+// closely gives a document its whole score.
+func (s *search) closely(r *ranked) {
+	best, pairs := int64(0), int64(0)
+	if r.own > 1 {
+		s.places(&s.x.slots[r.slot])
 		best, pairs = s.together()
-		best = max(best, s.alone(&have))
 	}
+	best = max(best, s.alone(&r.have))
 	r.parts.Window, r.parts.Pairs = s.share(best, ofWindow), s.share(pairs, ofPairs)
-	r.parts.Exact = s.share(s.worth(&exact, func(u *unit) int64 { return u.idf }), ofExact)
 	r.score = r.parts.Terms + r.parts.Window + r.parts.Pairs + r.parts.Exact + r.parts.Recency
+}
+
+// idf is that of the units of a set together.
+func (s *search) idf(m *mask) (sum int64) {
+	for i, set := range m {
+		for ; set != 0; set &= set - 1 {
+			sum += s.units[i*64+bits.TrailingZeros64(set)].idf
+		}
+	}
+	return sum
 }
 
 // alone is the idf of the best unit by itself: one that stands in a joined form only has
@@ -133,6 +191,19 @@ func (s *search) alone(m *mask) (best int64) {
 		}
 	}
 	return best
+}
+
+// ask marks the terms of the query, for places. Those whose lists were not read are not
+// looked for.
+func (s *search) ask() {
+	for i := range s.probes {
+		p := &s.probes[i]
+		if m := uint16(i) + 1 + maxUnits; p.joined {
+			s.mark[p.term] = m
+		} else {
+			s.mark[p.term] = uint16(p.units.first()) + 1
+		}
+	}
 }
 
 // together finds, among the places at hand, the best stretch and the pairs.
@@ -200,35 +271,4 @@ func (s *search) places(d *slot) (have, exact mask) {
 		}
 	}
 	return have, exact
-}
-
-// worth adds up a measure of the units of a set.
-func (s *search) worth(m *mask, of func(*unit) int64) (sum int64) {
-	for i, set := range m {
-		for ; set != 0; set &= set - 1 {
-			sum += of(&s.units[i*64+bits.TrailingZeros64(set)])
-		}
-	}
-	return sum
-}
-
-// floor drops what covers too little of the query, and turns coverage into a share.
-func (s *search) floor() {
-	var top int64
-	for i := range s.best {
-		top = max(top, s.best[i].parts.Coverage)
-	}
-	n := len(s.best)
-	if top*100 < s.total*coverageFloor {
-		s.best = s.best[:0]
-	}
-	s.best = slices.DeleteFunc(s.best, func(r ranked) bool { return r.parts.Coverage*100 < s.total*hitFloor })
-	for i := range s.best {
-		p := &s.best[i].parts
-		p.Coverage = min(1_000_000, p.Coverage*1_000_000/max(1, s.total))
-	}
-	s.drops.Below = n - len(s.best)
-	if len(s.best) == 0 {
-		s.drops.Below, s.drops.Ranked = s.drops.Below+s.drops.Ranked, 0 // what ranks lower covers no more
-	}
 }

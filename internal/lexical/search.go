@@ -1,12 +1,5 @@
 package lexical
 
-import (
-	"cmp"
-	"encoding/binary"
-	"slices"
-	"strings"
-)
-
 // MaxHits is the most hits that a search returns: as many as are looked at closely.
 const MaxHits = 64
 
@@ -53,6 +46,9 @@ type candidate struct {
 type ranked struct {
 	slot  uint32
 	score int64 // BM25F alone, then all of Parts
+	most  int64 // what the score can be at most, wherever the words are
+	have  mask  // the units that it has
+	own   int   // how many of them have a place of their own: at most so many
 	parts Parts
 }
 
@@ -75,16 +71,20 @@ type search struct {
 	sum    int64 // idf of all units
 
 	// The documents.
-	score   []int64  // by slot
-	with    []uint64 // by slot: the first units that it has, and rest
-	touched []uint32 // slots with a score
-	table   saturations
-	chosen  []candidate
-	best    []ranked
-	first   []int64  // the best final scores so far
-	mark    []uint16 // by term: its unit + 1, or its joined probe + 1 + maxUnits
-	met     []place  // of the document at hand
-	placed  [maxUnits]struct {
+	tally  []tally  // by slot
+	seen   []uint64 // by slot, a bit each: those with a tally
+	crowds int      // how many probes have crowds; they are the last
+	most   int64    // no score is greater
+	table  saturations
+	count  [1024]uint32 // of scores, see rung
+	shift  int
+	chosen []candidate
+	best   []ranked
+	turns  []int    // the best, in the order in which they are looked at
+	first  []int    // those with the best final scores so far
+	mark   []uint16 // by term: its unit + 1, or its joined probe + 1 + maxUnits
+	met    []place  // of the document at hand
+	placed [maxUnits]struct {
 		last uint32 // a unit's last place in the document at hand, from 1
 		in   uint32 // how often it is in the stretch at hand
 		pair int    // the last pair whose second it is; -1: none
@@ -105,8 +105,8 @@ func (x *Index) borrow() *search {
 		s = &search{x: x}
 		s.scanner.emit = s.hear
 	}
-	if n := len(x.slots); len(s.score) < n {
-		s.score, s.with = make([]int64, n+n/4), make([]uint64, n+n/4)
+	if n := len(x.slots); len(s.tally) < n {
+		s.tally, s.seen = make([]tally, n+n/4), make([]uint64, (n+n/4)/64+1)
 	}
 	if n := x.dict.len(); len(s.mark) < n {
 		s.mark = make([]uint16, n+n/4)
@@ -116,10 +116,7 @@ func (x *Index) borrow() *search {
 }
 
 func (x *Index) giveBack(s *search) {
-	for _, at := range s.touched {
-		s.score[at], s.with[at] = 0, 0
-	}
-	s.touched = s.touched[:0]
+	s.forget()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.free) < maxFree {
@@ -142,106 +139,15 @@ func (x *Index) Search(q Query) ([]Hit, Drops) {
 	s.afford()
 	s.accumulate()
 	s.choose()
-	s.look(limit, q.Day)
 	if s.floor(); len(s.best) == 0 {
 		return nil, s.drops
 	}
-	s.drops.Ranked += max(0, len(s.best)-limit)
-	hits := make([]Hit, min(limit, len(s.best)))
-	for i := range hits {
-		b := &s.best[i]
+	s.look(limit, q.Day)
+	s.drops.Ranked += len(s.best) - len(s.first)
+	hits := make([]Hit, len(s.first))
+	for i, at := range s.first {
+		b := &s.best[at]
 		hits[i] = Hit{x.slots[b.slot].id, b.score, b.parts}
 	}
 	return hits, s.drops
-}
-
-// accumulate adds up what the terms are worth in each document: the sum of
-// idf * tf(k1+1)/(tf+damp), which no order of terms or documents changes.
-func (s *search) accumulate() {
-	x := s.x
-	s.table.prepare(int64(x.live), x.total)
-	var one [16]byte
-	for i := range s.probes {
-		p := &s.probes[i]
-		l := &x.lists[p.term]
-		if l.rest < many {
-			b := binary.AppendUvarint(one[:0], uint64(l.last))
-			s.credit(p, binary.AppendUvarint(b, uint64(l.rest)))
-		} else {
-			s.credit(p, x.blocks[l.rest-many])
-		}
-	}
-}
-
-// credit adds what the postings of one probe are worth. It is where a search spends its
-// time.
-func (s *search) credit(p *probe, b []byte) {
-	length, score, with := s.x.length, s.score, s.with
-	worth, bit := p.idf*p.weight/asUnit, p.bit()
-	at, step, tf := uint32(0), uint32(0), uint32(0)
-	for i := 0; i < len(b); {
-		step, i = uvarint(b, i)
-		tf, i = uvarint(b, i)
-		at += step
-		words := length[at]
-		if words == 0 {
-			continue // removed
-		}
-		words--
-		var sat int64
-		if words < uint32(len(s.table.known[0])) && tf <= tabled*inBody && tf%inBody == 0 {
-			sat = int64(s.table.known[tf/inBody][words])
-		} else {
-			sat = saturation(int64(tf), s.table.damp(words))
-		}
-		if score[at] == 0 {
-			s.touched = append(s.touched, at)
-		}
-		// At least 1, so that a score of 0 means untouched.
-		score[at] += max(1, worth*sat>>fracBits)
-		with[at] |= bit
-	}
-}
-
-// choose takes the MaxHits best.
-func (s *search) choose() {
-	s.chosen = s.chosen[:0]
-	least := int64(0)
-	for _, at := range s.touched {
-		if s.score[at] < least {
-			continue
-		}
-		if len(s.chosen) == 2*MaxHits { // a few sorts of many, and not one of each
-			s.cut()
-			least = s.chosen[MaxHits-1].score
-		}
-		s.chosen = append(s.chosen, candidate{s.score[at], at})
-	}
-	s.cut()
-	s.best = s.best[:0]
-	for _, c := range s.chosen {
-		s.best = append(s.best, ranked{slot: c.slot, score: c.score})
-	}
-	s.drops.Ranked = len(s.touched) - len(s.best)
-}
-
-// cut leaves the MaxHits best of the chosen.
-func (s *search) cut() {
-	slices.SortFunc(s.chosen, func(a, b candidate) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
-		}
-		return strings.Compare(s.x.slots[a.slot].id, s.x.slots[b.slot].id)
-	})
-	s.chosen = s.chosen[:min(len(s.chosen), MaxHits)]
-}
-
-// sort orders the best by all that is known.
-func (s *search) sort() {
-	slices.SortFunc(s.best, func(a, b ranked) int {
-		if a.score != b.score {
-			return cmp.Compare(b.score, a.score)
-		}
-		return strings.Compare(s.x.slots[a.slot].id, s.x.slots[b.slot].id)
-	})
 }

@@ -1,0 +1,246 @@
+package lexical
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// This file finds the MaxHits documents with the best BM25F, and how many documents have
+// a word of the query at all. The lists of rare terms are read whole. Those of crowds
+// follow, the weightiest first, until what the rest of them could give to a document
+// together is less than what MaxHits documents already have (MaxScore; Turtle and Flood
+// 1995). From there on no other document can come among the best, and the rest is looked
+// up for those that still can. The scores are the same as if all had been read, and so
+// are the counts.
+
+// tally is what a document has of a query so far.
+type tally struct {
+	score int64
+	with  uint64 // the probes that it has, but those of crowds; see probe bits
+}
+
+// accumulate adds up what the terms are worth in each document: the sum of
+// idf * tf(k1+1)/(tf+damp), which no order of terms or documents changes. It leaves in
+// s.chosen every document that can be among the best, with its whole score, and gives the
+// number of lists that were not read.
+func (s *search) accumulate() int {
+	s.table.prepare(int64(s.x.live), s.x.total)
+	s.order()
+	n := len(s.probes) - s.crowds
+	var read, left int64 // the most that the lists give which were read, and which were not
+	for i := range s.probes {
+		p := &s.probes[i]
+		if i < n {
+			s.credit(p, probeBit(i))
+			read += p.most
+		} else {
+			left += p.most
+		}
+	}
+	bar := int64(0)
+	for ; n < len(s.probes); n++ {
+		p := &s.probes[n]
+		if left < read {
+			if bar = s.bar(); left < bar {
+				break
+			}
+		}
+		s.creditCrowd(p)
+		read, left = read+p.most, left-p.most
+	}
+	rest := s.probes[n:]
+	if len(rest) == 0 {
+		bar = s.bar()
+	}
+	s.chosen = s.chosen[:0]
+	for w, set := range s.seen[:len(s.x.there)] {
+		for ; set != 0; set &= set - 1 {
+			at := w*64 + bits.TrailingZeros64(set)
+			if score := s.tally[at].score; score+left >= bar {
+				s.chosen = append(s.chosen, candidate{score, uint32(at)})
+			}
+		}
+	}
+	for i := range rest {
+		left -= rest[i].most
+		s.lookUp(&rest[i], bar-left)
+	}
+	s.drops.Ranked = s.union(rest)
+	return len(rest)
+}
+
+// order puts the probes with crowds last, the weightiest of them first, and gives each
+// probe the most that it can add to a score.
+func (s *search) order() {
+	s.crowds, s.most = 0, 0
+	for i := range s.probes {
+		p := &s.probes[i]
+		l := &s.x.lists[p.term]
+		most := uint32(maxTF / grain)
+		if p.crowd = l.rest >= crowded; p.crowd {
+			s.crowds++
+			most = uint32(s.x.crowds[l.rest-crowded].most)
+		}
+		p.worth = p.idf * p.weight / asUnit
+		p.most = max(1, p.worth*s.table.of(most, 0)>>fracBits)
+		s.most += p.most
+	}
+	slices.SortStableFunc(s.probes, func(a, b probe) int {
+		switch {
+		case a.crowd != b.crowd && a.crowd:
+			return 1
+		case a.crowd != b.crowd:
+			return -1
+		case !a.crowd:
+			return 0
+		}
+		return cmp.Compare(b.most, a.most)
+	})
+	s.shift = max(0, bits.Len64(uint64(s.most))-bits.Len(uint(len(s.count)-1)))
+}
+
+// credit adds what the postings of one probe are worth.
+func (s *search) credit(p *probe, bit uint64) {
+	x := s.x
+	l := &x.lists[p.term]
+	var one [16]byte
+	b := one[:0]
+	if l.rest < many {
+		b = binary.AppendUvarint(b, uint64(l.last))
+		b = binary.AppendUvarint(b, uint64(l.rest))
+	} else {
+		b = x.blocks[l.rest-many]
+	}
+	at, step, tf := uint32(0), uint32(0), uint32(0)
+	for i := 0; i < len(b); {
+		step, i = uvarint(b, i)
+		tf, i = uvarint(b, i)
+		at += step
+		length := x.length[at]
+		if length == 0 {
+			continue // removed
+		}
+		t := &s.tally[at]
+		t.score += max(1, p.worth*s.table.of(tf/grain, length-1)>>fracBits)
+		t.with |= bit
+		s.seen[at/64] |= 1 << (at % 64)
+	}
+}
+
+// creditCrowd is credit for a crowd.
+func (s *search) creditCrowd(p *probe) {
+	c := s.x.crowd(p.term)
+	k := 0
+	for w, set := range c.has {
+		s.seen[w] |= set & s.x.there[w]
+		for ; set != 0; set &= set - 1 {
+			at := w*64 + bits.TrailingZeros64(set)
+			tf := c.tf[k]
+			k++
+			if length := s.x.length[at]; length > 0 {
+				s.tally[at].score += max(1, p.worth*s.table.of(uint32(tf), length-1)>>fracBits)
+			}
+		}
+	}
+}
+
+// lookUp adds what a crowd gives to the chosen, and lets those go that are below a bar
+// then.
+func (s *search) lookUp(p *probe, bar int64) {
+	c := s.x.crowd(p.term)
+	kept := s.chosen[:0]
+	for _, d := range s.chosen {
+		if tf := c.find(d.slot); tf > 0 {
+			d.score += max(1, p.worth*s.table.of(tf, s.x.length[d.slot]-1)>>fracBits)
+		}
+		if d.score >= bar {
+			kept = append(kept, d)
+		}
+	}
+	s.chosen = kept
+}
+
+// union is the number of documents with a tally or in one of the crowds.
+func (s *search) union(rest []probe) (n int) {
+	for w, set := range s.seen[:len(s.x.there)] {
+		for i := range rest {
+			if c := s.x.crowd(rest[i].term); w < len(c.has) {
+				set |= c.has[w] & s.x.there[w]
+			}
+		}
+		n += bits.OnesCount64(set)
+	}
+	return n
+}
+
+// bar is a score that MaxHits documents have or exceed, and not far below the best such;
+// 0 when there are not so many.
+func (s *search) bar() int64 {
+	s.count = [len(s.count)]uint32{}
+	for w, set := range s.seen[:len(s.x.there)] {
+		for ; set != 0; set &= set - 1 {
+			s.count[s.tally[w*64+bits.TrailingZeros64(set)].score>>s.shift]++
+		}
+	}
+	return s.rung()
+}
+
+// rung is the lower end of the range of scores, of those that s.count counts, in which
+// the last of the MaxHits best is.
+func (s *search) rung() int64 {
+	n := uint32(0)
+	for i := len(s.count) - 1; i >= 0; i-- {
+		if n += s.count[i]; n >= MaxHits {
+			return int64(i) << s.shift
+		}
+	}
+	return 0
+}
+
+// choose takes the MaxHits best of the chosen. Only those of the last one's range need be
+// put in order.
+func (s *search) choose() {
+	if len(s.chosen) > MaxHits {
+		s.count = [len(s.count)]uint32{}
+		for _, c := range s.chosen {
+			s.count[c.score>>s.shift]++
+		}
+		from := s.rung()
+		to := from + 1<<s.shift
+		sure, close := 0, 0
+		for i, c := range s.chosen {
+			if c.score >= from {
+				s.chosen[i], s.chosen[close] = s.chosen[close], c
+				if c.score >= to {
+					s.chosen[close], s.chosen[sure] = s.chosen[sure], c
+					sure++
+				}
+				close++
+			}
+		}
+		slices.SortFunc(s.chosen[sure:close], func(a, b candidate) int {
+			if a.score != b.score {
+				return cmp.Compare(b.score, a.score)
+			}
+			return strings.Compare(s.x.slots[a.slot].id, s.x.slots[b.slot].id)
+		})
+		s.chosen = s.chosen[:MaxHits]
+	}
+	s.drops.Ranked -= len(s.chosen)
+}
+
+// forget empties the tallies and takes back the marks.
+func (s *search) forget() {
+	for i := range s.probes {
+		s.mark[s.probes[i].term] = 0
+	}
+	for w, set := range s.seen {
+		for ; set != 0; set &= set - 1 {
+			s.tally[w*64+bits.TrailingZeros64(set)] = tally{}
+		}
+		s.seen[w] = 0
+	}
+}
