@@ -93,7 +93,8 @@
 //	    cache                  the search index of a large room: derived, and checked
 //	    reserve                64 KiB that are given back when the disk is full
 //	    swept/<2 hex>          a filter that knows the sessions that were forgotten
-//	    shadow/<date>.jsonl    what Suggest would have given, with Options.Suggest "shadow"
+//	    shadow/<date>.jsonl    what Suggest would have given, with Options.Suggest "shadow";
+//	                           state.json beside it counts how often that was turned on
 //	    tmp/                   files on their way into place
 //
 // What scribe creates is 0700 and 0600; what exists keeps its mode until scribe writes

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/memoryroom/scribe/internal/directive"
 	"github.com/memoryroom/scribe/internal/journal"
@@ -21,6 +22,22 @@ type Query struct {
 	Stages   []string // Room only, as List has them; none: "active" and "changed"
 	Max      int      // hits; zero: 5; more than 20 are 20
 	MaxBytes int      // of all Hit.Text together; zero: 8,000
+
+	pace *pace // what Session.Suggest measures; nil for every other search
+}
+
+// pace times a search.
+type pace struct {
+	now     func() time.Time
+	ranking time.Duration // what ranking in the indexes took so far
+}
+
+func (p *pace) start() (stop func()) {
+	if p == nil {
+		return func() {}
+	}
+	began := p.now()
+	return func() { p.ranking += p.now().Sub(began) }
 }
 
 // Hit is one ranked memory.
@@ -139,7 +156,9 @@ func (r *Room) search(ctx context.Context, q Query, ceiling Trust) (a answer, er
 		}
 	}
 	// More than were asked for: some may be gone, or say the same.
+	ranked := q.pace.start()
 	found, drops, docs := lex.search(lexical.Query{Text: q.Text, Max: 2*most + spareHits, Day: dayOf(r.opts.Now())})
+	ranked()
 	a.note(drops, docs, len(found))
 	said := map[string]bool{}
 	for i, f := range found {

@@ -244,8 +244,8 @@ func TestReportsOfJournals(t *testing.T) {
 func TestReportsOfScope(t *testing.T) {
 	ctx := context.Background()
 	two := func(t *testing.T) (a, b *Room) {
-		a, _ = newRoom(t, &Options{Name: "alpha", Suggest: suggestLive})
-		b, _ = newRoom(t, &Options{Name: "beta", Suggest: suggestLive})
+		a, _ = newRoom(t, &Options{Name: "alpha", Suggest: suggestLive, Now: still})
+		b, _ = newRoom(t, &Options{Name: "beta", Suggest: suggestLive, Now: still})
 		store(t, a, Operator, Candidate{Path: "a.md", Key: "a", VerifyWhen: "P1D", Text: "The canary of alpha sings.\n"})
 		store(t, b, Operator, Candidate{Path: "b.md", Key: "b", VerifyWhen: "P1D", Text: "The canary of beta sings.\n"})
 		return a, b

@@ -78,7 +78,7 @@ type Room struct {
 	lexicons lexicons
 	cache    cached // as Open read it
 	dues     dueList
-	shadowed string // the shadow audit's file of the day that was last made ready
+	shadow   shadowAudit
 }
 
 // Open opens the room in dir. Without a room there it writes nothing, not even for
@@ -181,10 +181,18 @@ func (r *Room) Close() error {
 	if err := r.usable(); err != nil {
 		return nil
 	}
+	r.endSuggesting()
 	r.keepCache()
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	closed := r.closed
 	r.closed = true
+	r.mu.Unlock()
+	if closed {
+		return nil
+	}
+	r.endSuggesting() // what began meanwhile
+	r.shadow.mu.Lock()
+	defer r.shadow.mu.Unlock()
 	return r.disk.Close()
 }
 

@@ -35,17 +35,26 @@ const (
 	suggestLive   = "live"
 )
 
-// The bounds of suggesting.
+// The bounds of suggesting. Of the contract's other two rings, one number does the work
+// of 256 completed keys: segments are numbered upwards, so what is not newer than the
+// newest was judged, however long ago. And there is no list of ignored queries, nor one
+// of the last rows: nobody here could fill the one or read the other.
 const (
 	maxFinds    = 64 // queries of a session that are remembered to have found something
 	maxSuggest  = 8  // hits of one answer
 	lexicalUsed = lexical.Version
+
+	// By the room's clock, which is only asked: there is no timer. Over either the whole
+	// result is void, as a part of it would pass for all.
+	rankTime   = 50 * time.Millisecond  // deciding and ranking
+	reloadTime = 500 * time.Millisecond // bringing the index up to date, and reading what it finds
 )
 
 // suggesting is what a session remembers for Suggest. There is none before the first
 // segment, and none where Options.Suggest is empty.
 type suggesting struct {
 	mu     sync.Mutex // guards what follows; not held over a search
+	over   bool       // the room was closed: nothing is kept any more
 	gate   gate.State
 	newest int                // number of the newest segment
 	stop   context.CancelFunc // ends the search in flight; nil when there is none
@@ -70,7 +79,13 @@ type find struct {
 // data, and writes nothing.
 //
 // A newer segment ends the search for an older one, which then gives nothing; so does a
-// change of what was found. The deadline of ctx is the time that a search may take.
+// change of what was found, and closing the room. A search may take 50 ms, and 500 ms
+// more to read what changed; over that, or over the deadline of ctx, it gives nothing, and
+// the next one goes on where it stopped.
+//
+// Turning it off or on again is to open the room with other options. What a session
+// remembers for it ends with Close; then no row is written any more, and those that were
+// written stay.
 func (s *Session) Suggest(ctx context.Context, g Segment) ([]Hit, error) {
 	if s == nil || s.room == nil {
 		return nil, fmt.Errorf("session: %w", fs.ErrClosed)
@@ -82,18 +97,24 @@ func (s *Session) Suggest(ctx context.Context, g Segment) ([]Hit, error) {
 	if err := cmp.Or(s.room.usable(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	began := s.room.opts.Now()
+	now := s.room.opts.Now
+	began := now()
 	try := s.consider(ctx, g)
+	try.took.gate = now().Sub(began)
 	if try.stop != nil {
 		defer try.stop()
 		s.look(&try)
 	}
 	if mode == suggestShadow {
-		try.spent = s.room.opts.Now().Sub(began)
+		try.took.total = now().Sub(began)
 		s.shadow(context.WithoutCancel(ctx), &try)
 		try.hits = nil
 	}
-	if try.outcome == outcomeError {
+	if err := s.room.usable(); err != nil {
+		s.endSuggesting() // it may have begun just before
+		return nil, err
+	}
+	if try.err != nil {
 		return nil, try.err
 	}
 	if try.decision.Action != gate.Retrieve {
@@ -105,6 +126,7 @@ func (s *Session) Suggest(ctx context.Context, g Segment) ([]Hit, error) {
 // attempt is one segment on its way through Suggest.
 type attempt struct {
 	segment  Segment
+	of       *suggesting
 	decision gate.Decision
 	ctx      context.Context // of the search; ends with a newer segment
 	stop     context.CancelFunc
@@ -113,11 +135,15 @@ type attempt struct {
 	records  int    // memories that were searched
 	raw      int    // hits before anything was dropped
 	hits     []Hit
+	rows     map[memoryIn]int64 // of what was found: the journal's row that put these bytes in place
 	dropped  []drop
 	outcome  string
 	err      error
-	spent    time.Duration
+	took     struct{ gate, rank, reload, total time.Duration }
 }
+
+// memoryIn names a memory of one of the rooms.
+type memoryIn struct{ room, path string }
 
 // The outcomes of an attempt.
 const (
@@ -132,20 +158,21 @@ const (
 
 // drop says why something was not handed out. Stage and Reason are from closed lists.
 type drop struct {
-	Stage  string `json:"stage"` // "rank" or "async"
-	Reason string `json:"reason"`
-	Room   string `json:"room,omitempty"`
-	Path   string `json:"path,omitempty"` // of a memory at or above user-observed
-	N      int    `json:"n,omitempty"`    // how many, where they are only counted
+	Stage  string // "rank" or "async"
+	Reason string
+	Room   string
+	Path   string // of a memory at or above user-observed
+	N      int    // how many, where they are only counted
 }
 
 // The reasons of drops. Those of the gate stand in its decision.
 const (
-	dropOwn          = "own-write"         // this session's own model wrote it
-	dropDuplicate    = "duplicate-content" // the same text stands higher already
-	dropBudget       = "candidate-budget"  // over the number that was asked for
-	dropStaleContext = "stale-context"     // a newer segment came
-	dropStaleIndex   = "stale-index"       // something of what was found changed
+	dropOwn          = "own-write"                // this session's own model wrote it
+	dropDuplicate    = "duplicate-content"        // the same text stands higher already
+	dropBudget       = "candidate-budget"         // over the number that was asked for
+	dropStaleContext = "stale-context"            // a newer segment came
+	dropStaleIndex   = "stale-index"              // something of what was found changed
+	dropDisposed     = "disposed-before-complete" // the room was closed
 	dropCancelled    = "cancelled"
 	dropDeadline     = "deadline"
 	dropInternal     = "internal-error"
@@ -161,14 +188,40 @@ func (s *Session) suggestions() *suggesting {
 	return s.suggest
 }
 
+// endSuggesting ends what a session does and remembers for Suggest: the search in flight, and
+// the state with all that is in it.
+func (s *Session) endSuggesting() {
+	s.mu.Lock()
+	sg := s.suggest
+	s.suggest = nil
+	s.mu.Unlock()
+	if sg == nil {
+		return
+	}
+	sg.mu.Lock()
+	defer sg.mu.Unlock()
+	if sg.stop != nil {
+		sg.stop()
+	}
+	sg.over, sg.gate, sg.newest, sg.stop, sg.finds, sg.missed = true, gate.State{}, 0, nil, nil, 0
+}
+
+// endSuggesting does so for every session.
+func (r *Room) endSuggesting() {
+	for _, s := range r.sessionsOpen() {
+		s.endSuggesting()
+	}
+}
+
 // consider asks the gate, and ends the search for an older segment.
 func (s *Session) consider(ctx context.Context, g Segment) attempt {
 	sg := s.suggestions()
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
-	try := attempt{segment: g, outcome: outcomeSuppressed}
+	try := attempt{segment: g, of: sg, outcome: outcomeSuppressed}
 	piece := gate.Segment(g)
-	try.decision, sg.gate = gate.Calibrated().Decide(sg.gate, gate.Input{Segment: &piece, Fresh: s.fresh(sg.finds)})
+	in := gate.Input{Segment: &piece, Fresh: s.fresh(sg.finds), Disposed: sg.over}
+	try.decision, sg.gate = gate.Calibrated().Decide(sg.gate, in)
 	if g.N > sg.newest {
 		sg.newest = g.N
 		if sg.stop != nil {
@@ -208,15 +261,41 @@ func (s *Session) stand(rooms []*Room, hits []Hit) bool {
 	return true
 }
 
-// look searches the rooms, and drops everything where what it rests on changed meanwhile.
+// look searches the rooms, and drops everything where what it rests on changed meanwhile,
+// or where it took too long.
 func (s *Session) look(try *attempt) {
+	now := s.room.opts.Now
+	began := now()
+	try.ctx = clocked{try.ctx, now, began.Add(rankTime + reloadTime)}
 	hits, err := s.searchRooms(try)
+	try.took.reload = now().Sub(began) - try.took.rank
+	if err == nil && (try.took.gate+try.took.rank > rankTime || try.took.reload > reloadTime) {
+		err = context.DeadlineExceeded
+	}
 	s.finish(try, hits, err)
+}
+
+// clocked is a context that ends when a clock has passed a time. It is for work that asks
+// Err: Done does not know of the time.
+type clocked struct {
+	context.Context
+	now func() time.Time
+	end time.Time
+}
+
+func (c clocked) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if c.now().After(c.end) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // finish decides what of a search counts by now.
 func (s *Session) finish(try *attempt, hits []Hit, err error) {
-	sg := s.suggestions()
+	sg := try.of
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
 	void := func(outcome, reason string) {
@@ -224,6 +303,8 @@ func (s *Session) finish(try *attempt, hits []Hit, err error) {
 		try.dropped = append(try.dropped, drop{Stage: "async", Reason: reason})
 	}
 	switch {
+	case sg.over:
+		void(outcomeCancelled, dropDisposed)
 	case sg.newest != try.segment.N:
 		void(outcomeStale, dropStaleContext)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -254,10 +335,13 @@ func (s *Session) finish(try *attempt, hits []Hit, err error) {
 // searchRooms ranks what the rooms of the session hold at or above user-observed.
 func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 	rooms := s.rooms()
+	try.rows = map[memoryIn]int64{}
+	pace := pace{now: s.room.opts.Now}
 	version := make([]string, 0, len(rooms))
 	var all []Hit
 	for i, r := range rooms {
-		found, err := r.search(try.ctx, Query{Text: try.query, Max: 2 * maxSuggest}, UserObserved)
+		found, err := r.search(try.ctx, Query{Text: try.query, Max: 2 * maxSuggest, pace: &pace}, UserObserved)
+		try.took.rank = pace.ranking
 		if err != nil {
 			return nil, err
 		}
@@ -272,6 +356,7 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 		own := s.sourceIn(r)
 		for _, h := range hits {
 			try.raw++
+			try.rows[memoryIn{h.Room, h.Memory.Path}] = state.Accepted[h.Memory.Path].Seq
 			switch {
 			case wroteIt(state.Accepted[h.Memory.Path], own):
 				try.dropped = append(try.dropped, drop{"rank", dropOwn, h.Room, h.Memory.Path, 0})
@@ -289,12 +374,13 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 	for _, h := range all[min(maxSuggest, len(all)):] {
 		try.dropped = append(try.dropped, drop{"rank", dropBudget, h.Room, h.Memory.Path, 0})
 	}
-	try.index = "idx_" + journal.Sum([]byte(strings.Join(version, "\n")))[:32]
+	try.index = "idx_" + s.room.brief(append([]string{"index"}, version...)...)
 	return all[:min(maxSuggest, len(all))], try.ctx.Err()
 }
 
 // searched counts what a search looks at, and names it: a line for each memory, in the order
-// of their paths. It depends on no clock and no row of the journal.
+// of their paths. It depends on no clock and no row of the journal. A row has a keyed digest
+// of it, or who knows all texts but one could try that one.
 func searched(state *journal.State) (n int, tuples string) {
 	var b strings.Builder
 	for _, path := range acceptedPaths(state) {

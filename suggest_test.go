@@ -16,13 +16,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/memoryroom/scribe/internal/lexical"
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
+
+// still is a clock that stands: no search takes any time by it.
+func still() time.Time { return time.Date(2026, 9, 21, 8, 12, 0, 0, time.UTC) }
+
+func atEase(mode string) *Options { return &Options{Suggest: mode, Now: still} }
 
 // suggestRoom is a room that suggests, with memories of tea and cake.
 func suggestRoom(t testing.TB, mode string) (*Room, *rootfs.Mem) {
 	t.Helper()
-	r, mem := newRoom(t, &Options{Suggest: mode})
+	r, mem := newRoom(t, atEase(mode))
 	store(t, r, Operator, Candidate{Path: "tea.md", Text: "Green tea is served at four in the garden.\n"})
 	store(t, r, UserObserved, Candidate{Path: "cake.md", Text: "Lemon cake is baked on Fridays.\n"})
 	store(t, r, ExternalTool, Candidate{Path: "tool.md", Text: "The tea machine has 2 heaters.\n"})
@@ -42,10 +48,21 @@ func suggested(t testing.TB, s *Session, g Segment) []Hit {
 	return hits
 }
 
+// placedBy is the journal's row that put what stands at a path in its place.
+func placedBy(r *Room, path string) int64 { return r.stateNow().Accepted[path].Seq }
+
+// shadowFiles reads the files of rows.
+func shadowFiles(t testing.TB, mem *rootfs.Mem) map[string]string {
+	t.Helper()
+	files := everyFile(t, mem, ".scribe/shadow")
+	delete(files, ".scribe/"+shadowState)
+	return files
+}
+
 // shadowLines reads every row of the shadow audit, by day.
 func shadowLines(t testing.TB, mem *rootfs.Mem) (rows []shadowLine) {
 	t.Helper()
-	files := everyFile(t, mem, ".scribe/shadow")
+	files := shadowFiles(t, mem)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if strings.HasPrefix(files[name], "\ufeff") || !strings.HasSuffix(files[name], "\n") {
 			t.Errorf("%s begins or ends badly", name)
@@ -66,7 +83,7 @@ func TestRowB2_OffByDefault(t *testing.T) {
 		t.Errorf("%q, %v", o.Suggest, err)
 	}
 	for _, mode := range []string{"on", "Live", " shadow"} {
-		if _, err := Open(t.TempDir(), &Options{Suggest: mode}); err == nil {
+		if _, err := Open(t.TempDir(), atEase(mode)); err == nil {
 			t.Errorf("%q is taken", mode)
 		}
 	}
@@ -206,7 +223,7 @@ func TestRowB18_NewestWins(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	if want := []string{"1 stale [{async stale-context   0}]", "1 suppressed []", "2 suppressed []"}; !slices.Equal(got, want) {
+	if want := []string{"1 stale [{async stale-context  0 0}]", "1 suppressed []", "2 suppressed []"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -270,7 +287,9 @@ func TestRowB47_ScopeBeforeScore(t *testing.T) {
 // TestRowB53_IndexVersion names what was searched: not when, and not in which order it came.
 func TestRowB53_IndexVersion(t *testing.T) {
 	version := func(paths ...string) string {
-		r, mem := newRoom(t, &Options{Suggest: suggestShadow})
+		o := atEase(suggestShadow)
+		o.Key = []byte(strings.Repeat("k", keySize))
+		r, mem := newRoom(t, o)
 		for _, p := range paths {
 			store(t, r, Operator, Candidate{Path: p, Text: "Green tea in " + p + "\n"})
 		}
@@ -352,7 +371,7 @@ func TestRowB68_WhatARowIsNot(t *testing.T) {
 	s := session(t, r, UserObserved)
 	suggested(t, s, userSaid(1, asksForTea))
 	suggested(t, s, userSaid(2, "ok"))
-	for name, data := range everyFile(t, mem, ".scribe/shadow") {
+	for name, data := range shadowFiles(t, mem) {
 		for line := range strings.Lines(data) {
 			for _, want := range []string{`"shadow_only":true`, `"injected":false`, `"packet_id":null`, `"delivered":false`, `"access_evidence_created":false`} {
 				if !strings.Contains(line, want) {
@@ -363,29 +382,32 @@ func TestRowB68_WhatARowIsNot(t *testing.T) {
 	}
 	row := shadowLines(t, mem)[0]
 	if row.Outcome != outcomeCompleted || row.Gate.Action != "retrieve" || row.Gate.Signals["explicitRecall"] != 1_000_000 ||
-		row.Counts.Kept != 1 || row.Counts.Rooms != 1 || row.Counts.Records != 2 || row.Hits[0].Path != "tea.md" || row.Hits[0].Score <= 0 {
+		row.Counts.Kept != 1 || row.Counts.Rooms != 1 || row.Counts.Records != 2 || row.Hits[0].Row != placedBy(r, "tea.md") || row.Hits[0].Score <= 0 {
 		t.Errorf("got %+v", row)
 	}
 }
 
-// TestRowB70_Privacy: no word of the conversation or of a memory, no session, no absolute path,
-// and no digest that a guess can be compared with.
+// TestRowB70_Privacy: no word of the conversation or of a memory, no session, no path, and no
+// digest that a guess can be compared with.
 // It holds the report shadow-privacy.
 func TestRowB70_Privacy(t *testing.T) {
 	r, mem := suggestRoom(t, suggestShadow)
 	const id = "conversation-of-mallory"
 	s := named(t, r, id)
-	secret := "my passphrase is heron-otter-lynx, do you remember the green tea?"
+	wantAccepted(t, proposed(t, s.Guard(1), Candidate{Path: "mine.md", Text: "Whoever serves the green tea.\n"}))
+	secret := "my passphrase is heron-otter-lynx, do you remember who serves the green tea?"
 	suggested(t, s, userSaid(1, secret))
 	suggested(t, s, Segment{N: 2, Kind: "tool-result", Text: "open /home/mallory/.ssh/id_ed25519: denied", Tool: "heronreader", Failed: true})
 	suggested(t, s, Segment{N: 3, Kind: "heronkind", Text: "x"})
 	sum := sha256.Sum256([]byte("user\x00\x00" + secret))
-	files := everyFile(t, mem, ".scribe/shadow")
-	if len(files) != 1 || len(shadowLines(t, mem)) != 3 {
+	hash := r.stateNow().Accepted["tea.md"].Hash
+	index := sha256.Sum256([]byte("memory\n" + fmt.Sprintf("%q %s\n%q %s\n%q %s\n", "cake.md", r.stateNow().Accepted["cake.md"].Hash, "mine.md", r.stateNow().Accepted["mine.md"].Hash, "tea.md", hash)))
+	files := shadowFiles(t, mem)
+	if rows := shadowLines(t, mem); len(files) != 1 || len(rows) != 3 || len(rows[0].Hits) == 0 || len(rows[0].Dropped) == 0 || rows[0].Dropped[0].Row == 0 {
 		t.Fatalf("control: %v", files)
 	}
 	for name, data := range files {
-		for _, never := range []string{"heron", "passphrase", "Green", "garden", "/home", "mallory", id, hex.EncodeToString(sum[:8]), "goroutine"} {
+		for _, never := range []string{"heron", "passphrase", "Green", "garden", "tea", "cake", ".md", "/home", "mallory", id, hex.EncodeToString(sum[:8]), hash[:16], hex.EncodeToString(index[:8]), "goroutine"} {
 			if strings.Contains(strings.ToLower(data), strings.ToLower(never)) {
 				t.Errorf("%s has %q", name, never)
 			}
@@ -394,7 +416,7 @@ func TestRowB70_Privacy(t *testing.T) {
 }
 
 // TestRowB71_OneLineEach, by date of the room's clock, however many write, and a line that a
-// crash cut off is not joined to the next.
+// crash cut off is not joined to the next. They are UTF-8 without a BOM (B79).
 func TestRowB71_OneLineEach(t *testing.T) {
 	now := time.Date(2026, 9, 15, 23, 59, 50, 0, time.UTC)
 	var mu sync.Mutex
@@ -418,11 +440,11 @@ func TestRowB71_OneLineEach(t *testing.T) {
 	now = now.Add(20 * time.Second) // the report time-cached-midnight
 	mu.Unlock()
 	suggested(t, session(t, r, UserObserved), userSaid(1, "y"))
-	files := slices.Sorted(maps.Keys(everyFile(t, mem, ".scribe/shadow")))
+	files := slices.Sorted(maps.Keys(shadowFiles(t, mem)))
 	if want := []string{".scribe/shadow/2026-09-15.jsonl", ".scribe/shadow/2026-09-16.jsonl"}; !slices.Equal(files, want) {
 		t.Errorf("got %q, want %q", files, want)
 	}
-	data := everyFile(t, mem, ".scribe/shadow")[files[1]]
+	data := shadowFiles(t, mem)[files[1]]
 	mem.Plant(files[1], rootfs.File, []byte(data+`{"schema":1,"id":"ret_`))
 	suggested(t, session(t, reopen(t, mem, o), UserObserved), userSaid(1, "z"))
 	if rows := shadowLines(t, mem); len(rows) != 34 {
@@ -449,7 +471,7 @@ func TestRowB72_Retention(t *testing.T) {
 	r = reopen(t, mem, o)
 	suggested(t, session(t, r, UserObserved), userSaid(1, "y"))
 	var got []string
-	for name := range everyFile(t, mem, ".scribe/shadow") {
+	for name := range shadowFiles(t, mem) {
 		got = append(got, strings.TrimPrefix(name, ".scribe/shadow/"))
 	}
 	slices.Sort(got)
@@ -458,7 +480,7 @@ func TestRowB72_Retention(t *testing.T) {
 	}
 	after := everyFile(t, mem, "")
 	for name, data := range before {
-		if !strings.HasPrefix(name, ".scribe/sessions/") && after[name] != data {
+		if !strings.HasPrefix(name, ".scribe/sessions/") && name != ".scribe/"+shadowState && after[name] != data {
 			t.Errorf("%s changed", name)
 		}
 	}
@@ -491,9 +513,9 @@ func TestRowB73_FailingAuditHarmsNothing(t *testing.T) {
 		t.Errorf("got %+v", rows)
 	}
 	// Where nothing may be written nothing is, and the room works.
-	ro := reopen(t, mem, &Options{Suggest: suggestShadow, ReadOnly: true})
+	ro := reopen(t, mem, &Options{Suggest: suggestShadow, ReadOnly: true, Now: still})
 	suggested(t, session(t, ro, UserObserved), userSaid(1, asksForTea))
-	empty, emptyMem := newRoom(t, &Options{Suggest: suggestShadow})
+	empty, emptyMem := newRoom(t, atEase(suggestShadow))
 	suggested(t, session(t, empty, UserObserved), userSaid(1, asksForTea))
 	if files := everyFile(t, emptyMem, ""); len(files) != 0 || len(shadowLines(t, mem)) != 2 {
 		t.Errorf("files: %v", files)
@@ -513,7 +535,7 @@ func TestRowB74_Replay(t *testing.T) {
 		userSaid(6, "回忆一下蛋糕"), userSaid(6, "again"), userSaid(7, "What was our tea?"),
 	}
 	play := func() []shadowLine {
-		r := reopen(t, mem, &Options{Suggest: suggestShadow})
+		r := reopen(t, mem, atEase(suggestShadow))
 		from := len(shadowLines(t, mem))
 		s := named(t, r, "recorded")
 		for _, g := range recorded {
@@ -521,7 +543,7 @@ func TestRowB74_Replay(t *testing.T) {
 		}
 		rows := shadowLines(t, mem)[from:]
 		for i := range rows {
-			rows[i].At, rows[i].Microseconds = time.Time{}, 0
+			rows[i].At, rows[i].Epoch = time.Time{}, 0
 		}
 		return rows
 	}
@@ -542,7 +564,7 @@ func TestRowB74_Replay(t *testing.T) {
 func TestShadowRowIsBounded(t *testing.T) {
 	l := shadowLine{Schema: 1}
 	for i := range 400 {
-		l.Dropped = append(l.Dropped, drop{"rank", dropBudget, "memory", fmt.Sprintf("%0200d.md", i), 0})
+		l.Dropped = append(l.Dropped, shadowDrop{"rank", dropBudget, strings.Repeat("m", 200), int64(i), 0})
 	}
 	data, err := l.encode()
 	var back shadowLine
@@ -586,7 +608,7 @@ func TestRowB8_StateIsTheSessions(t *testing.T) {
 	}
 	suggested(t, a, userSaid(2, "tea in the garden"))
 	suggested(t, b, userSaid(2, "tea in the garden"))
-	again := named(t, reopen(t, mem, &Options{Suggest: suggestShadow}), "a")
+	again := named(t, reopen(t, mem, atEase(suggestShadow)), "a")
 	suggested(t, again, userSaid(2, "tea in the garden"))
 	var got []string
 	for _, row := range shadowLines(t, mem) {
@@ -643,7 +665,7 @@ func TestRowB62_Duplicates(t *testing.T) {
 	}
 	suggested(t, s, userSaid(1, asksForTea))
 	row := shadowLines(t, mem)[0]
-	if len(row.Hits) != 1 || !slices.Contains(row.Dropped, drop{"rank", dropDuplicate, "beside", "same.md", 0}) || row.Counts.Raw != 2 {
+	if len(row.Hits) != 1 || !slices.Contains(row.Dropped, shadowDrop{"rank", dropDuplicate, "beside", placedBy(beside, "same.md"), 0}) || row.Counts.Raw != 2 {
 		t.Errorf("got %+v", row)
 	}
 }
@@ -682,14 +704,40 @@ func TestRowB65_ClosedReasons(t *testing.T) {
 	closed := strings.Fields(`no-owner disposed child-session no-segment unsupported-trigger plugin-generated-trigger empty-query-signal
 		duplicate-context user-ignored cooldown below-threshold armed warm
 		empty-query no-corpus query-term-oversize record-scan-budget no-lexical-match below-score record-stale source-out-of-scope
-		own-write duplicate-content candidate-budget stale-context stale-index cancelled deadline internal-error`)
+		own-write duplicate-content candidate-budget stale-context stale-index cancelled disposed-before-complete deadline internal-error`)
+	// The contract's 47 reasons: those that are not in the list above, and why.
+	elsewhere := map[string]string{
+		"config-disabled": "off, nothing judges", "anchors-disabled": "what is not accepted is not in the room's index",
+		"source-budget": "the rooms are the session's", "record-budget": lexical.RecordBudget, "corpus-byte-budget": lexical.ResidentBudget,
+		"source-fingerprint-changed": "record-stale says it of the memory", "cross-workspace": "no other room is asked",
+		"external-disabled": "no link is followed", "calendar-excluded": "there is none",
+		"sidecar-missing": "the journal says what is accepted; without it there is no-corpus", "sidecar-invalid": "a room with such a journal does not open",
+		"source-mismatch": "no text says where it is from", "stale-source": "record-stale says it of the memory",
+		"index-conflict": lexical.IndexConflict, "oversized": "such a text is never accepted", "future-dated": lexical.FutureDated,
+		"duplicate-memory": "a path is one memory", "excerpt-budget": dropBytes, "date-unknown": lexical.DateUnknown,
+		"audit-write-failed": "a number of the next row",
+	}
+	n := 0
+	for _, reason := range strings.Fields(`config-disabled anchors-disabled no-owner disposed child-session no-segment unsupported-trigger
+		plugin-generated-trigger empty-query-signal duplicate-context user-ignored cooldown below-threshold
+		no-corpus source-budget record-budget corpus-byte-budget record-scan-budget source-fingerprint-changed source-out-of-scope cross-workspace
+		external-disabled calendar-excluded sidecar-missing sidecar-invalid source-mismatch stale-source record-stale index-conflict oversized future-dated
+		empty-query query-term-oversize no-lexical-match below-score duplicate-memory duplicate-content candidate-budget excerpt-budget date-unknown
+		cancelled disposed-before-complete stale-context stale-index deadline audit-write-failed internal-error`) {
+		n++
+		if why, ok := elsewhere[reason]; ok == slices.Contains(closed, reason) || ok && why == "" {
+			t.Errorf("%s is in the list: %v, and not: %q", reason, slices.Contains(closed, reason), why)
+		}
+	}
+	if n != 47 {
+		t.Errorf("%d reasons", n)
+	}
 	outcomes := []string{outcomeSuppressed, outcomeCompleted, outcomeEmpty, outcomeStale, outcomeCancelled, outcomeDeadline, outcomeError}
 	r, mem := suggestRoom(t, suggestShadow)
 	s := session(t, r, UserObserved)
 	wantAccepted(t, proposed(t, s.Guard(1), Candidate{Path: "mine.md", Text: "Green tea is served when it is ready.\n"}))
 	for n, g := range []Segment{
-		userSaid(0, asksForTea),
-		userSaid(0, "thanks a bunch"),
+		userSaid(0, asksForTea), userSaid(0, "thanks a bunch"),
 		{Kind: "user", Text: "x", Plugin: "cron"},
 		{Kind: "user", Text: "!"},
 		{Kind: "thought", Text: "x"},
@@ -726,7 +774,7 @@ func TestRowB66_IDs(t *testing.T) {
 	r, mem := suggestRoom(t, suggestShadow)
 	ask := func() shadowLine {
 		t.Helper()
-		r := reopen(t, mem, &Options{Suggest: suggestShadow})
+		r := reopen(t, mem, atEase(suggestShadow))
 		suggested(t, named(t, r, "one"), userSaid(1, asksForTea))
 		rows := shadowLines(t, mem)
 		return rows[len(rows)-1]
@@ -734,7 +782,7 @@ func TestRowB66_IDs(t *testing.T) {
 	a, b := ask(), ask()
 	edited(t, r, "tea.md", "four", "five")
 	c := ask()
-	if a.ID != b.ID || a.Hits[0].ID != b.Hits[0].ID || c.ID == a.ID || c.Hits[0].ID == a.Hits[0].ID || c.Hits[0].Path != a.Hits[0].Path {
+	if a.ID != b.ID || a.Hits[0].ID != b.Hits[0].ID || c.ID == a.ID || c.Hits[0].ID == a.Hits[0].ID || c.Hits[0].Row == a.Hits[0].Row {
 		t.Errorf("%q %q, %q %q, %q %q", a.ID, a.Hits[0].ID, b.ID, b.Hits[0].ID, c.ID, c.Hits[0].ID)
 	}
 	if !strings.HasPrefix(a.ID, "ret_") || len(a.ID) != 36 || !strings.HasPrefix(a.Hits[0].ID, "cand_") || len(a.Hits[0].ID) != 37 {

@@ -1,0 +1,554 @@
+package scribe
+
+// Suggesting over the life of a room: turned off and on, bounded, timed, and what it may
+// look at.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/memoryroom/scribe/internal/rootfs"
+)
+
+// tree is everything below a directory: names, modes, times and bytes.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text := fmt.Sprint(info.Mode(), info.ModTime().UnixNano())
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text += "\n" + string(data)
+		}
+		all[strings.TrimPrefix(path, dir)] = text
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// closedDisk is what a file system in memory holds, for another to open.
+func closedDisk(mem *rootfs.Mem) *rootfs.Mem { return mem.CrashClone(rand.New(rand.NewPCG(1, 1)), 1) }
+
+// TestRowB1_SwitchAndAnchor: it takes the option, and a room whose memories are accepted
+// here. What was copied from elsewhere gives nothing.
+func TestRowB1_SwitchAndAnchor(t *testing.T) {
+	r, mem := suggestRoom(t, suggestLive)
+	for mode, want := range map[string]int{suggestOff: 0, suggestLive: 1} {
+		if hits := suggested(t, session(t, reopen(t, mem, atEase(mode)), UserObserved), userSaid(1, asksForTea)); len(hits) != want {
+			t.Errorf("%q: %d hits, want %d", mode, len(hits), want)
+		}
+	}
+	mem.SetIdentity("another directory")
+	if hits := suggested(t, session(t, reopen(t, mem, atEase(suggestLive)), UserObserved), userSaid(1, asksForTea)); len(hits) != 0 {
+		t.Errorf("a copy suggests %v", hits)
+	}
+	_ = r
+}
+
+// TestOffLeavesNothing: with the option empty not a name, a byte or a time of the whole tree
+// is another afterwards, whether there was an audit before or not.
+func TestOffLeavesNothing(t *testing.T) {
+	for _, before := range []string{suggestOff, suggestShadow} {
+		dir := filepath.Join(t.TempDir(), "room")
+		r := openAt(t, dir, atEase(before))
+		store(t, r, Operator, Candidate{Path: "tea.md", Text: "Green tea is served at four in the garden.\n"})
+		s := named(t, r, "one")
+		suggested(t, s, userSaid(1, asksForTea))
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r = openAt(t, dir, atEase(suggestOff))
+		s = named(t, r, "one")
+		was := tree(t, dir)
+		if _, kept := was["/.scribe/shadow"]; kept != (before == suggestShadow) {
+			t.Fatalf("control, %q: an audit: %v", before, kept)
+		}
+		for n := range 5 {
+			suggested(t, s, userSaid(n+2, asksForTea))
+		}
+		if diff := cmp.Diff(tree(t, dir), was); diff != "" || s.suggest != nil {
+			t.Errorf("%q, then off: %v\n%s", before, s.suggest, diff)
+		}
+	}
+}
+
+// TestRowB4_TurningItOff is to close the room and open it with other options: what is in
+// flight ends and gives nothing, what the session remembered is gone, no further line
+// is written, those that were stay, and no memory changes.
+func TestRowB4_TurningItOff(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	s := session(t, r, UserObserved)
+	suggested(t, s, userSaid(1, asksForTea))
+	suggested(t, s, userSaid(2, "thanks a bunch"))
+	kept := s.suggest
+	if len(kept.finds) == 0 || kept.newest == 0 || kept.gate.Query() == "" {
+		t.Fatalf("control: %+v", kept)
+	}
+	edited(t, r, "tea.md", "four", "five") // so that a search has to read it
+	before := everyFile(t, mem, "")
+	inside, resume := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	mem.Hook(func(op, name string) error {
+		if name == "tea.md" {
+			once.Do(func() { close(inside); <-resume })
+		}
+		return nil
+	})
+	var hits []Hit
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		hits, err = s.Suggest(context.Background(), userSaid(3, "And do you remember who serves the green tea?"))
+	})
+	<-inside
+	if kept.stop == nil {
+		t.Error("control: nothing is in flight")
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mem.Hook(nil)
+	mem = closedDisk(mem)
+	if s.suggest != nil || kept.finds != nil || kept.newest != 0 || kept.gate.Query() != "" || kept.stop != nil || kept.missed != 0 {
+		t.Errorf("it is remembered: %+v", kept)
+	}
+	close(resume)
+	wg.Wait()
+	if len(hits) != 0 || !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("what was in flight gave %v, %v", hits, err)
+	}
+	if s.suggest != nil {
+		t.Error("there is a state again")
+	}
+	r = reopen(t, mem, atEase(suggestOff))
+	suggested(t, session(t, r, UserObserved), userSaid(1, asksForTea))
+	for name, was := range everyFile(t, mem, "") {
+		if !strings.HasPrefix(name, ".scribe/sessions/") && before[name] != was {
+			t.Errorf("%s changed", name)
+		}
+	}
+	if rows := shadowLines(t, mem); len(rows) != 2 {
+		t.Errorf("%d rows, want those two", len(rows))
+	}
+}
+
+// TestCloseSettlesTheAudit: a row that is being written is whole when Close returns, and
+// none comes after it (B4).
+func TestCloseSettlesTheAudit(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	s := session(t, r, UserObserved)
+	suggested(t, s, userSaid(1, "thanks a bunch"))
+	inside, resume := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	mem.Hook(func(op, name string) error {
+		if op == "append" && strings.Contains(name, shadowDir) {
+			once.Do(func() { close(inside); <-resume })
+		}
+		return nil
+	})
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = s.Suggest(context.Background(), userSaid(2, "thanks a lot")) })
+	<-inside
+	closed := make(chan error)
+	go func() { closed <- r.Close() }()
+	select {
+	case <-closed:
+		t.Error("closed over a row that was being written")
+	case <-time.After(30 * time.Millisecond):
+	}
+	close(resume)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	after := everyFile(t, closedDisk(mem), "")
+	if rows := shadowLines(t, closedDisk(mem)); len(rows) != 2 {
+		t.Errorf("%d rows, want 2", len(rows))
+	}
+	wg.Wait()
+	if _, err := s.Suggest(context.Background(), userSaid(3, asksForTea)); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("a closed room: %v", err)
+	}
+	if diff := cmp.Diff(everyFile(t, closedDisk(mem), ""), after); diff != "" {
+		t.Errorf("a line after Close:\n%s", diff)
+	}
+}
+
+// TestRowB5_EachTimeOnIsAnEpoch: what a session remembered before does not weigh in it, and
+// the rows say which it is. A state that is damaged begins anew.
+func TestRowB5_EachTimeOnIsAnEpoch(t *testing.T) {
+	_, mem := suggestRoom(t, suggestOff)
+	on := func(mode string) {
+		t.Helper()
+		r := reopen(t, mem, atEase(mode))
+		s := named(t, r, "one")
+		for n, text := range []string{asksForTea, "tea in the garden", asksForTea} {
+			suggested(t, s, userSaid(n+1, text))
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		mem = closedDisk(mem)
+	}
+	on(suggestShadow)
+	on(suggestOff)
+	on(suggestLive)
+	on(suggestShadow)
+	mem.Plant(".scribe/"+shadowState, rootfs.File, []byte("{"))
+	on(suggestShadow)
+	on(suggestShadow)
+	var got []string
+	for _, row := range shadowLines(t, mem) {
+		got = append(got, fmt.Sprint(row.Epoch, " ", row.N, " ", row.Gate.Reason, " ", row.Gate.Cooldown, " ", row.Gate.Signals["historical"]))
+	}
+	var want []string
+	for _, epoch := range []int{1, 2, 1, 2} {
+		want = append(want, fmt.Sprint(epoch, " 1 armed 0 0"), fmt.Sprint(epoch, " 2 cooldown 2 0"), fmt.Sprint(epoch, " 3 armed 1 0"))
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("(-got +want)\n%s", diff)
+	}
+}
+
+// TestRowB6_OtherOptionsDoNotMatter to what is suggested and to the row.
+func TestRowB6_OtherOptionsDoNotMatter(t *testing.T) {
+	rows := func(o Options) []shadowLine {
+		o.Suggest, o.Now = suggestShadow, still
+		r, mem := newRoom(t, &o)
+		store(t, r, Operator, Candidate{Path: "tea.md", Text: "Green tea is served at four in the garden.\n"})
+		s := session(t, r, UserObserved)
+		for n, text := range []string{asksForTea, "ok", "What is green tea?"} {
+			suggested(t, s, userSaid(n+1, text))
+		}
+		all := shadowLines(t, mem)
+		for i := range all { // keyed, so another in each room
+			all[i].ID, all[i].Segment, all[i].Query, all[i].Index = "", "", "", ""
+			for k := range all[i].Hits {
+				all[i].Hits[k].ID = ""
+			}
+		}
+		return all
+	}
+	plain := rows(Options{})
+	for name, o := range map[string]Options{
+		"review all": {ReviewAll: true},
+		"rules":      {Rules: []Admit{func(context.Context, Memory, Memory) ([]Finding, error) { return nil, nil }}},
+		"waived":     {Waive: map[string]string{waiveDirective: "a test"}},
+		"limits":     {Limits: Limits{Extractions: 1, MinUserWords: 9, DeltaBytes: deltaFrameBytes}},
+	} {
+		if diff := cmp.Diff(rows(o), plain, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Row" }, cmp.Ignore())); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// TestRowB10_NothingGrows: after thousands of segments a session remembers no more for Suggest
+// than after hundreds; and a segment is a duplicate however long ago it was judged, as no
+// ring of keys forgets it.
+func TestRowB10_NothingGrows(t *testing.T) {
+	r, _ := suggestRoom(t, suggestLive)
+	s := session(t, r, UserObserved)
+	kept := map[int]int{}
+	for n := 1; n <= 1_200; n++ {
+		suggested(t, s, userSaid(n, fmt.Sprintf("Do you remember when tea number %04d is served?", n)))
+		if n == 400 || n == 1_200 {
+			kept[n] = weigh(reflect.ValueOf(s.suggest).Elem())
+		}
+	}
+	if kept[1_200] > kept[400]+kept[400]/10 || kept[400] < 1_000 {
+		t.Errorf("it keeps %d bytes after 400 segments and %d after 1,200", kept[400], kept[1_200])
+	}
+	was := s.suggest.finds
+	for _, n := range []int{1, 2, 600, 1_100, 1_200} {
+		if hits := suggested(t, s, userSaid(n, "Do you remember when tea is served?")); hits != nil || len(s.suggest.finds) != len(was) || s.suggest.newest != 1_200 {
+			t.Errorf("segment %d again: %v", n, hits)
+		}
+	}
+}
+
+// weigh adds up the bytes of a value and of what it holds.
+func weigh(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Slice:
+		for i := range v.Len() {
+			n += weigh(v.Index(i))
+		}
+		return n + v.Cap()
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			n += weigh(it.Key()) + weigh(it.Value())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			n += weigh(v.Field(i))
+		}
+	default:
+		return int(v.Type().Size())
+	}
+	return n
+}
+
+// TestRowB11_NobodyWaitsForIt: while a search is stuck on the disk, the session goes on. The
+// host decides in which goroutine Suggest runs; it starts none.
+func TestRowB11_NobodyWaitsForIt(t *testing.T) {
+	ctx := context.Background()
+	r, mem := suggestRoom(t, suggestShadow)
+	s := begun(t, r)
+	inside, resume := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	mem.Hook(func(op, name string) error {
+		if name == "tea.md" {
+			once.Do(func() { close(inside); <-resume })
+		}
+		return nil
+	})
+	var wg sync.WaitGroup
+	wg.Go(func() { suggested(t, s, userSaid(1, asksForTea)) })
+	<-inside
+	wantAccepted(t, proposed(t, s.Guard(1), Candidate{Path: "b.md", Text: "B.\n"}))
+	if err := s.Observe(ctx, ExternalTool); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Snapshot(ctx); err != nil {
+		t.Error(err)
+	}
+	suggested(t, s, userSaid(2, "thanks a bunch"))
+	if rows := shadowLines(t, mem); len(rows) != 1 || rows[0].N != 2 {
+		t.Errorf("rows: %+v", rows)
+	}
+	close(resume)
+	wg.Wait()
+}
+
+// TestRowB46_OnlyWhatStands is searched: no index, no unaccepted or foreign file, nothing
+// archived, waiting or replaced, and nothing of the library's own.
+func TestRowB46_OnlyWhatStands(t *testing.T) {
+	const word = "quokka"
+	r, mem := suggestRoom(t, suggestLive)
+	text := "The " + word + " is served at four in the garden.\n"
+	mem.Plant("outside.md", rootfs.File, []byte(text))
+	mem.Plant("CLAUDE.md", rootfs.File, []byte(text))
+	mem.Plant("notes.txt", rootfs.File, []byte(text))
+	mem.Plant(".scribe/"+word+".md", rootfs.File, []byte(text))
+	store(t, r, Operator, Candidate{Path: "gone.md", Text: text})
+	if err := archived(r, "gone.md"); err != nil {
+		t.Fatal(err)
+	}
+	store(t, r, Operator, Candidate{Path: "was.md", Text: text})
+	edited(t, r, "was.md", word, "koala")
+	wantRule(t, offer(t, r, UserObserved, Candidate{Path: "tea.md", Text: text}), Held, "")
+	asks := userSaid(1, "Do you remember where the "+word+" is served?")
+	for _, h := range suggested(t, session(t, r, UserObserved), asks) {
+		if strings.Contains(h.Text+h.Snippet, word) || !slices.Contains([]string{"tea.md", "was.md"}, h.Memory.Path) {
+			t.Errorf("%s: %s", h.Memory.Path, h.Text)
+		}
+	}
+	store(t, r, Operator, Candidate{Path: "stands.md", Text: text})
+	if hits := suggested(t, session(t, r, UserObserved), asks); len(hits) == 0 || hits[0].Memory.Path != "stands.md" {
+		t.Errorf("control: %v", hits)
+	}
+}
+
+// TestRowB49_CheckedBeforeRelease: what is handed out has the digest that was accepted (B48,
+// B50, B51). Where the file on the disk has another text, is a link or is gone, the
+// accepted bytes come from the library; where those are damaged too, nothing comes. What a
+// text claims to be counts for nothing.
+func TestRowB49_CheckedBeforeRelease(t *testing.T) {
+	const good = "served at four"
+	r, mem := newRoom(t, atEase(suggestLive))
+	stored := store(t, r, Operator, Candidate{Path: "tea.md", Text: "---\npath: cake.md\nname: cake\nsource: /etc/passwd\n---\nGreen tea is served at four in the garden.\n"})
+	file := string(must1(mem.Read("tea.md", maxMemory)))
+	ask := func() []Hit {
+		t.Helper()
+		return suggested(t, session(t, r, UserObserved), userSaid(1, asksForTea))
+	}
+	for name, change := range map[string]func(){
+		"as it is":          func() {},
+		"changed outside":   func() { mem.Plant("tea.md", rootfs.File, []byte("Green tea is served to whoever pays.\n")) },
+		"a link":            func() { mem.Unplant("tea.md"); mem.Plant("tea.md", rootfs.Link, []byte("/etc/passwd")) },
+		"larger than 5 MiB": func() { mem.Plant("tea.md", rootfs.File, []byte(strings.Repeat("Green tea. ", 500_000))) },
+	} {
+		change()
+		hits := ask()
+		if len(hits) != 1 || hits[0].Memory.Path != "tea.md" || hits[0].Memory.Hash != stored.Hash || !strings.Contains(hits[0].Text, good) {
+			t.Errorf("%s: %+v", name, hits)
+		}
+		mem.Unplant("tea.md")
+		mem.Plant("tea.md", rootfs.File, []byte(file))
+	}
+	mem.Plant("tea.md", rootfs.File, []byte("Green tea is served to whoever pays.\n"))
+	for name := range everyFile(t, mem, ".scribe/versions") {
+		mem.Plant(name, rootfs.File, []byte("Green tea is served by nobody.\n"))
+	}
+	for again := range 2 {
+		if hits := ask(); len(hits) != 0 {
+			t.Errorf("with a damaged version, %d: %+v", again, hits)
+		}
+		r = reopen(t, mem, atEase(suggestLive))
+	}
+}
+
+// TestRowB54_WhatDidNotChangeIsNotRead again, but for the hits.
+func TestRowB54_WhatDidNotChangeIsNotRead(t *testing.T) {
+	r, mem := suggestRoom(t, suggestLive)
+	for i := range 30 {
+		store(t, r, Operator, Candidate{Path: fmt.Sprintf("other-%02d.md", i), Text: fmt.Sprintf("Note number %d about something else.\n", i)})
+	}
+	s := session(t, r, UserObserved)
+	suggested(t, s, userSaid(1, asksForTea))
+	read := map[string]bool{}
+	mem.Hook(func(op, name string) error {
+		if op == "read" {
+			read[name] = true
+		}
+		return nil
+	})
+	if hits := suggested(t, s, userSaid(2, "Do you remember who serves the green tea?")); len(hits) != 1 {
+		t.Fatalf("control: %v", hits)
+	}
+	for name := range read {
+		if strings.HasPrefix(name, "other-") || name == "cake.md" {
+			t.Errorf("%s was read again", name)
+		}
+	}
+}
+
+// TestRowB55_LinksAreText: whatever a memory points at or spells out is quoted, and nothing
+// of it is opened or run (B44).
+func TestRowB55_LinksAreText(t *testing.T) {
+	r, mem := newRoom(t, atEase(suggestLive))
+	store(t, r, Operator, Candidate{Path: "tea.md", Text: "Green tea is served: [menu](../menu.md) <img src=\"http://example.com/x\"> `$(touch owned)` ![[cake]] file:///etc/passwd\n"})
+	store(t, r, Operator, Candidate{Path: "cake.md", Text: "Lemon cake.\n"})
+	s := session(t, r, UserObserved)
+	suggested(t, s, userSaid(1, asksForTea))
+	mem.Hook(func(op, name string) error {
+		if name != "tea.md" && !strings.HasPrefix(name, ".scribe") && name != "." {
+			t.Errorf("%s %s", op, name)
+		}
+		return nil
+	})
+	hits := suggested(t, s, userSaid(2, "Do you remember where the green tea is served?"))
+	mem.Hook(nil)
+	if len(hits) != 1 || !strings.Contains(hits[0].Text, `> "Green tea is served: [menu](../menu.md)`) {
+		t.Errorf("got %+v", hits)
+	}
+}
+
+// TestRowB63_Budgets: what is shown of a memory is half of 480 bytes at most, a search may take 50 ms by the
+// room's clock and 500 ms more to read, and an index that was not ready goes on where it
+// stopped. Records and resident bytes are bounded by Limits.Memories and Limits.Memory, as
+// nothing here reads them all for a query; the contract's own are held by
+// TestRowB63_ContractBudgets.
+func TestRowB63_Budgets(t *testing.T) {
+	if rankTime != 50*time.Millisecond || reloadTime != 500*time.Millisecond || maxSuggest != 8 || maxFinds != 64 || shadowRow != 32<<10 || maxMemory > 5<<20 {
+		t.Error("a budget is another")
+	}
+	var mu sync.Mutex
+	now, step := still(), time.Duration(0)
+	o := atEase(suggestShadow)
+	o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); now = now.Add(step); return now }
+	slow := func(d time.Duration) { mu.Lock(); defer mu.Unlock(); step = d }
+	r, mem := newRoom(t, o)
+	for i := range 30 {
+		store(t, r, Operator, Candidate{Path: fmt.Sprintf("other-%02d.md", i), Text: fmt.Sprintf("Note number %d about something else.\n", i)})
+	}
+	for i := range 12 {
+		store(t, r, Operator, Candidate{Path: fmt.Sprintf("tea-%02d.md", i), Text: fmt.Sprintf("Green tea %d is served %s\n", i, strings.Repeat("internationalisation étonnamment ", 40))})
+	}
+	s := session(t, r, UserObserved)
+	asks := func(n int) shadowLine {
+		t.Helper()
+		if hits := suggested(t, s, userSaid(n, asksForTea)); hits != nil {
+			t.Errorf("segment %d: hits in shadow mode", n)
+		}
+		rows := shadowLines(t, mem)
+		return rows[len(rows)-1]
+	}
+	void := func(row shadowLine) {
+		t.Helper()
+		if row.Outcome != outcomeDeadline || len(row.Hits) != 0 || row.Counts.Kept != 0 || !slices.Contains(row.Dropped, shadowDrop{Stage: "async", Reason: dropDeadline}) {
+			t.Errorf("got %+v", row)
+		}
+	}
+	mem.Hook(func(op, name string) error {
+		if op == "read" && strings.HasSuffix(name, ".md") { // all of them are too many at once
+			mu.Lock()
+			defer mu.Unlock()
+			now = now.Add(20 * time.Millisecond)
+		}
+		return nil
+	})
+	void(asks(1))
+	for n := 2; asks(n).Outcome == outcomeDeadline; n++ {
+		if n == 4 {
+			t.Fatal("the index never gets ready")
+		}
+	}
+	mem.Hook(nil)
+	if row := asks(10); row.Outcome != outcomeCompleted || len(row.Hits) != maxSuggest || row.Took.Total != 0 {
+		t.Errorf("got %+v", row)
+	}
+	slow(17 * time.Millisecond) // for each look at the clock: one in the gate, two in ranking
+	if row := asks(11); row.Took.Gate+row.Took.Rank != 51_000 || row.Took.Reload > 500_000 {
+		t.Errorf("control: %+v", row.Took)
+	} else {
+		void(row)
+	}
+	slow(0)
+	live := reopen(t, mem, atEase(suggestLive))
+	for _, h := range suggested(t, session(t, live, UserObserved), userSaid(1, asksForTea)) {
+		if len(h.Snippet) == 0 || len(h.Snippet) > 480 {
+			t.Errorf("%d bytes shown of %s", len(h.Snippet), h.Memory.Path)
+		}
+	}
+}
+
+// TestRowB77_FailuresStayHere: a disk that fails under a search is an error of this call alone.
+func TestRowB77_FailuresStayHere(t *testing.T) {
+	r, mem := suggestRoom(t, suggestShadow)
+	s := session(t, r, UserObserved)
+	mem.Hook(func(op, name string) error {
+		if name == "tea.md" || strings.HasPrefix(name, ".scribe/versions") {
+			return syscall.EIO
+		}
+		return nil
+	})
+	hits, err := s.Suggest(context.Background(), userSaid(1, asksForTea))
+	mem.Hook(nil)
+	if len(hits) > 0 || err != nil && !errors.Is(err, syscall.EIO) {
+		t.Errorf("%v, %v", hits, err)
+	}
+	wantAccepted(t, proposed(t, s.Guard(1), Candidate{Path: "b.md", Text: "B.\n"}))
+	suggested(t, s, userSaid(2, "Do you remember who serves the green tea?"))
+	if rows := shadowLines(t, mem); len(rows) != 2 || rows[1].Outcome != outcomeCompleted {
+		t.Errorf("got %+v", rows)
+	}
+}
