@@ -31,6 +31,9 @@ const (
 	lockName = "lock"
 )
 
+// flat are the library's directories that hold no others.
+var flat = []string{Versions, "pending", "sessions"}
+
 // Dir is the mediated directory of a room.
 //
 // Its memory side takes parsed paths only, its library side plain names of ours
@@ -481,15 +484,30 @@ func (d *Dir) SyncLib() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	dirs := []string{Library, "."}
-	err = d.tree(Library, func(name string, e Entry) error {
-		if e.Kind == Directory && name != Library+"/"+InFlight {
-			dirs = append(dirs, name)
-		}
-		return nil
-	})
+	entries, err := d.fs.ReadDir(Library)
 	if err != nil {
 		return err
+	}
+	dirs := []string{Library, "."}
+	for _, e := range entries {
+		name := Library + "/" + e.Name
+		switch {
+		case e.Kind != Directory || strings.HasPrefix(e.Name, ".") || e.Name == InFlight:
+			continue
+		case slices.Contains(flat, e.Name):
+			dirs = append(dirs, name) // of as many files as there are rows: not to be looked at
+			continue
+		}
+		err := d.tree(name, func(below string, e Entry) error {
+			if e.Kind == Directory {
+				dirs = append(dirs, below)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		dirs = append(dirs, name)
 	}
 	for _, dir := range dirs {
 		if err := d.fs.Sync(dir); err != nil {

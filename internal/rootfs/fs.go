@@ -20,7 +20,7 @@ const Library = ".scribe"
 const (
 	// MaxEntries is how many names one directory listing, and one [Dir.Walk], may
 	// meet. Far above any room; it bounds a node_modules that fell into one.
-	MaxEntries = 100_000
+	MaxEntries = 250_000
 	// MaxDepth is how many directories [Dir.Walk] goes down. Paths that may be
 	// written are shallower (relpath's limit).
 	MaxDepth = 16

@@ -126,12 +126,19 @@ func (d *Dir) branch(dir string, entries []Entry, depth int, left *int, fn func(
 		return &Refusal{Rule: "path.too-many", Path: dir}
 	}
 	// "a/b" sorts after "a-b" and before "a0": a directory counts with its slash.
-	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.sortKey(), b.sortKey()) })
-	for _, e := range entries {
+	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == Directory }) {
+		slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.sortKey(), b.sortKey()) })
+	}
+	above := dir + "/"
+	if dir == "." {
+		above = ""
+	}
+	for i := range entries {
+		e := entries[i]
 		if strings.HasPrefix(e.Name, ".") {
 			continue
 		}
-		name := path.Join(dir, e.Name)
+		name := above + e.Name
 		if e.Kind != Directory {
 			if err := fn(name, e); err != nil {
 				return err

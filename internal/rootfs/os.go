@@ -381,7 +381,11 @@ func (d *disk) ReadDir(name string) ([]Entry, error) {
 	if err != nil {
 		return nil, fault("readdir", name, err)
 	}
-	entries := make([]Entry, 0, len(names))
+	entries, ok, err := h.entries(names)
+	if ok {
+		return entries, fault("readdir", name, err)
+	}
+	entries = make([]Entry, 0, len(names))
 	for _, base := range names {
 		fi, err := h.root.Lstat(base)
 		if errors.Is(err, fs.ErrNotExist) {
