@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -302,5 +303,35 @@ func TestG10_CrashImages(t *testing.T) {
 	t.Logf("%d crash images, %d of them distinct", count.images.Load(), count.distinct.Load())
 	if n := count.images.Load(); n < 250_000 && !testing.Short() && !raceEnabled && !t.Failed() {
 		t.Errorf("%d crash images, want 250,000", n)
+	}
+}
+
+// TestG10_NamesOutlivedInFlight: after a power cut a memory's file may have more than one
+// name in flight, of each change that it went through. It is the memory all the same, and
+// the change under way is finished.
+func TestG10_NamesOutlivedInFlight(t *testing.T) {
+	for names := range 4 {
+		w := workload()[slices.IndexFunc(workload(), func(w work) bool { return w.name == "edit" })]
+		s := newSweep(t, w, 0, effort{}, new(tally))
+		mem := s.base.CrashClone(s.rng, 1)
+		r := s.open(mem)
+		at := ""
+		for step := 0; at != "exchange a.md"; step++ {
+			mem = s.base.CrashClone(s.rng, 1)
+			r = s.open(mem)
+			if at, _ = s.killAt(mem, step, r); at == "" {
+				t.Fatal("the change exchanges nothing")
+			}
+		}
+		for n := range names {
+			if err := mem.Link("a.md", ".scribe/"+inTmp(int64(100+n), waitingExt)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := s.open(mem)
+		if got := read(t, again, "a.md"); got != "new a\n" {
+			t.Errorf("%d more names: a.md is %q", names, got)
+		}
+		sound(t, fmt.Sprintf("%d more names", names), mem, again)
 	}
 }

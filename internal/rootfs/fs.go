@@ -35,8 +35,8 @@ const (
 // (fs.ValidPath); "." is the root itself. There are two implementations, [OS] and
 // [Mem], and one table of operations runs on both.
 //
-// One file may have two names: while one of them is in flight (see RenameNew), the
-// other is plain for reading.
+// One file may have several names: while all but one are in flight (see RenameNew), that
+// one is plain for reading.
 //
 // Guarantees: every method obeys the rules of the package comment. A method that
 // returns an error has not done what it says, with the one exception that a failed

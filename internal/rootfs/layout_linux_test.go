@@ -171,6 +171,7 @@ func layoutCases() []layoutCase {
 		{"hard link out", []string{"a.md == OUT/secret.md"}, "a.md", "path.hard-link", "path.hard-link"},
 		{"hard link inside", []string{"b.md: x", "a.md == b.md"}, "a.md", "path.hard-link", "path.hard-link"},
 		{"second name in flight", []string{"a.md: x", ".scribe/tmp/n == a.md"}, "a.md", "", ""},
+		{"two more in flight", []string{"a.md: x", ".scribe/tmp/n == a.md", ".scribe/tmp/o == a.md"}, "a.md", "", ""},
 		{"third name", []string{"a.md: x", "b.md == a.md", ".scribe/tmp/n == a.md"}, "a.md", "path.hard-link", "path.hard-link"},
 		{"fifo", []string{"a.md |"}, "a.md", "path.not-regular", "path.not-regular"},
 		{"fifo as directory", []string{"d |"}, "d/a.md", "path.not-a-directory", "path.not-a-directory"},

@@ -381,24 +381,24 @@ func (m *Mem) entry(base string, n *node) Entry {
 	if n.kind == File {
 		e.Size, e.Links = int64(len(n.data)), n.links
 		e.Stamp = Stamp{e.Size, n.mtime, n.mtime, uint64(n.mtime)} // no two changes have one time
-		if e.Links == 2 && m.inFlight(n) {
-			e.Links = 1
+		if e.Links > 1 {
+			e.Links -= min(m.namesInFlight(n), e.Links-1)
 		}
 	}
 	return e
 }
 
-func (m *Mem) inFlight(file *node) bool {
+func (m *Mem) namesInFlight(file *node) (n uint64) {
 	dir, _, err := m.lookup("read", Library+"/"+InFlight+"/x")
 	if err != nil {
-		return false
+		return 0
 	}
-	for _, n := range dir.names {
-		if n == file {
-			return true
+	for _, other := range dir.names {
+		if other == file {
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // relink counts the names of everything below a directory anew.

@@ -241,7 +241,7 @@ func (h *handle) entry(base string, fi fs.FileInfo) Entry {
 	case m.IsRegular():
 		e.Kind, e.Size, e.Stamp = File, fi.Size(), stampOf(fi)
 		e.Links = linksBelow(h, base, fi)
-		if e.Links == 2 {
+		if e.Links > 1 {
 			e.Links = h.settledLinks(base, fi)
 		}
 	default:
@@ -285,7 +285,7 @@ func (d *disk) plain(h *handle, base string, flag int) (*os.File, fs.FileInfo, e
 		case mount.exact && mount != h.mount:
 			f.Close()
 			return nil, nil, &Refusal{Rule: "path.mount", Path: h.join(base)}
-		case links > 1 && (links > 2 || flag != os.O_RDONLY || h.settledLinks(base, after) > 1):
+		case links > 1 && (flag != os.O_RDONLY || h.settledLinks(base, after) > 1):
 			f.Close()
 			return nil, nil, &Refusal{Rule: "path.hard-link", Path: h.join(base)}
 		case links == 0 && flag != os.O_RDONLY:
@@ -298,34 +298,35 @@ func (d *disk) plain(h *handle, base string, flag int) (*os.File, fs.FileInfo, e
 	return nil, nil, &Changed{Path: h.join(base)}
 }
 
-// settledLinks counts the names of a file that had two: one that is in flight does not
-// count, and neither does one that went while we looked for it.
+// settledLinks counts the names of a file that had several: those in flight do not count,
+// and neither do those that went while we looked for them.
 func (h *handle) settledLinks(base string, fi fs.FileInfo) uint64 {
-	if h.disk.inFlight(fi) {
-		return 1
-	}
+	inFlight, links := h.disk.namesInFlight(fi), uint64(2)
 	if now, err := h.root.Lstat(base); err == nil && os.SameFile(fi, now) {
-		return linksBelow(h, base, now)
+		links = max(linksBelow(h, base, now), 1)
 	}
-	return 2
+	return links - min(inFlight, links-1)
 }
 
-// inFlight reports whether one name of a file is below .scribe/tmp: the second name
-// that RenameNew leaves for an instant, or until recovery, where it has to link.
-func (d *disk) inFlight(fi fs.FileInfo) bool {
+// namesInFlight counts the names of a file below .scribe/tmp: the second name that RenameNew
+// leaves for an instant, or until recovery, where it has to link; and after a power cut
+// those that were not yet flushed away, of each change that the file went through.
+func (d *disk) namesInFlight(fi fs.FileInfo) (n uint64) {
 	h, err := d.walk("read", Library+"/"+InFlight)
 	if err != nil {
-		return false
+		return 0
 	}
 	defer h.close()
 	names, err := h.file.Readdirnames(MaxEntries)
 	if err != nil {
-		return false
+		return 0
 	}
-	return slices.ContainsFunc(names, func(name string) bool {
-		other, err := h.root.Lstat(name)
-		return err == nil && os.SameFile(fi, other)
-	})
+	for _, name := range names {
+		if other, err := h.root.Lstat(name); err == nil && os.SameFile(fi, other) {
+			n++
+		}
+	}
+	return n
 }
 
 func (d *disk) Lstat(name string) (Entry, error) {
