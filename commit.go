@@ -3,6 +3,7 @@ package scribe
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/memoryroom/scribe/internal/entry"
@@ -31,6 +32,12 @@ type batch struct {
 
 // row is the number in the journal of the batch's row of that index.
 func (b *batch) row(i int) int64 { return b.at + int64(i) + 1 }
+
+// frees reports whether a batch only takes away.
+func (b *batch) frees() bool {
+	return len(b.files) == 0 && len(b.moves)+len(b.gone) > 0 &&
+		!slices.ContainsFunc(b.moves, func(m move) bool { return m.put != nil })
+}
 
 // move is one change of a memory's file, by the row of that index.
 type move struct {

@@ -329,7 +329,11 @@ func (r *Room) placeIndex(c *round) {
 // indexRest patches the lines that did not come with the change.
 func (r *Room) indexRest(c *round) {
 	for _, b := range c.bs {
-		if b.err == nil && !b.lost {
+		switch {
+		case b.err != nil || b.lost:
+		case b.frees():
+			b.index = r.spend(func() error { return r.writeIndex(b) })
+		default:
 			b.index = r.writeIndex(b)
 		}
 	}

@@ -279,7 +279,6 @@ func (r *Room) afterLock(ctx context.Context) error {
 	if err := r.dropLeftovers(); err != nil {
 		return err
 	}
-	r.holdBack()
 	if worked {
 		if err := r.tidy(ctx); err != nil { // the index may lack what was finished
 			return err

@@ -68,21 +68,14 @@ func (r *Room) Prune(ctx context.Context, keep int, age time.Duration, dryRun bo
 
 // prune carries a plan out: the rows, then what they say.
 func (r *Room) prune(ctx context.Context, p *pruning, reason string) error {
-	r.mu.Lock()
-	seq := r.ledger.head.Seq + 1
-	r.mu.Unlock()
+	var seq int64
 	if rows := p.rows(reason); len(rows) > 0 {
-		if err := r.disk.LibWriteNew(mark(seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		if err := r.disk.SyncInFlight(); err != nil {
-			return err
-		}
-		if err := r.append(rows...); err != nil {
+		var err error
+		if seq, err = r.announce(rows...); err != nil {
 			return err
 		}
 	}
-	if err := r.finishPrune(ctx); err != nil {
+	if err := r.spend(func() error { return r.finishPrune(ctx) }); err != nil {
 		return err
 	}
 	_ = r.disk.LibRemove(mark(seq)) // done; what is left is removed at the next lock

@@ -69,22 +69,18 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 			return nil, err
 		}
 	}
-	if err := r.forgetLinks(ctx, w, path); err != nil {
+	if err := r.spend(func() error { return r.forgetLinks(ctx, w, path) }); err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	seq := r.ledger.head.Seq + 1
-	r.mu.Unlock()
-	if err := r.disk.LibWriteNew(mark(seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+	seq, err := r.announce(rows...)
+	if err != nil {
 		return nil, err
 	}
-	if err := r.disk.SyncInFlight(); err != nil {
-		return nil, err
-	}
-	if err := r.append(rows...); err != nil {
-		return nil, err
-	}
-	left, err := r.erase(context.WithoutCancel(ctx), seq, s.disk)
+	var left []Finding
+	err = r.spend(func() (err error) {
+		left, err = r.erase(context.WithoutCancel(ctx), seq, s.disk)
+		return err
+	})
 	if err != nil {
 		return left, err
 	}
@@ -97,7 +93,7 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	if !slices.ContainsFunc(left, func(f Finding) bool { return f.Rule == "purge.kept" }) {
 		_ = r.disk.LibRemove(mark(seq)) // done; else the next lock tries again
 	}
-	return left, r.writeIndex(&b)
+	return left, r.spend(func() error { return r.writeIndex(&b) })
 }
 
 // erase carries out the purge of that row: the memory's own file, where it holds one of
@@ -127,6 +123,7 @@ func (r *Room) erase(ctx context.Context, seq int64, saw []byte) (left []Finding
 	if err != nil {
 		return left, err
 	}
+	left = append(left, r.removeAll(more)...) // first: the snapshots need some of the space
 	if err := r.dropCache(); err != nil {
 		return left, err
 	}
@@ -140,7 +137,7 @@ func (r *Room) erase(ctx context.Context, seq int64, saw []byte) (left []Finding
 	for _, name := range parked {
 		left = append(left, Finding{Rule: "purge.parked", Outcome: Held, Field: name, Message: "bytes from outside were kept here, of no memory that is known", Fix: "look at them, and remove the file by hand"})
 	}
-	return append(left, r.removeAll(more)...), nil
+	return left, nil
 }
 
 // everStood reports whether the journal knows a text of that path.

@@ -172,7 +172,9 @@ func (r *Room) finish(ctx context.Context, cut []journal.Row, rows map[int64]jou
 			}
 		case row.Op == journal.OpPrune:
 			if row.Seq > state.Epoch && r.vouched(row) { // nor does a prune
-				err = r.finishPrune(ctx)
+				if err = r.finishPrune(ctx); rootfs.Full(err) {
+					err = nil // what it can not drop stays, and the next prune drops it
+				}
 			}
 		case r.counts(state, row):
 			err = r.rollForward(row)
@@ -368,10 +370,11 @@ func (r *Room) finishTaking(row journal.Row, p relpath.Path, archive bool) error
 	if err != nil {
 		return nil
 	}
-	if err := r.disk.LibWriteNew(archiveName(row.Seq, row.Path), data); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	err = r.disk.LibWriteNew(archiveName(row.Seq, row.Path), data)
+	if errors.Is(err, fs.ErrExist) || rootfs.Full(err) { // for people; Check names what is missing
+		return nil
 	}
-	return nil
+	return err
 }
 
 // lying reads what lies at p: nil and "" for nothing.
@@ -461,16 +464,28 @@ func (r *Room) tidy(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(acceptedPaths(w.state)) == 0 {
-		return nil
+	if len(acceptedPaths(w.state)) == 0 && !freedHere(w.state) {
+		return nil // nothing was accepted here: the index is as it came
 	}
 	if r.cache.settled != [32]byte{} && r.cache.settled == r.settledAs(w) {
 		return nil // looked at when the cache was written, and nothing moved since
 	}
 	if next := r.rebuiltIndex(w); string(next) != string(w.index) {
-		return ignoreChanged(r.replaceIndex(w.index, next))
+		if err := ignoreChanged(r.replaceIndex(w.index, next)); !rootfs.Full(err) {
+			return err
+		}
 	}
 	return nil
+}
+
+// freedHere reports whether a path was freed in this directory, and not where it came from.
+func freedHere(state *journal.State) bool {
+	for _, tomb := range state.Tombs {
+		if tomb.Freed > state.Epoch {
+			return true
+		}
+	}
+	return false
 }
 
 // observeAll records, once, every accepted memory that was changed or deleted

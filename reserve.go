@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
@@ -18,16 +19,19 @@ const (
 )
 
 // spend runs something that must not fail for want of space, and runs it again with the
-// reserve released if it does. What it did before it failed must be as if it had not run.
+// reserve released if it does; then without what is derived, which comes back by itself.
+// What it did before it failed must be as if it had not run.
 func (r *Room) spend(do func() error) error {
 	err := do()
-	if !rootfs.Full(err) || r.poisoned() {
-		return err
+	for _, name := range []string{reserveName, cacheName, checkpointName} {
+		if !rootfs.Full(err) || errors.Is(err, rootfs.ErrUnsynced) || r.poisoned() {
+			break
+		}
+		if r.disk.LibRemove(name) == nil { // else it is spent already
+			err = do()
+		}
 	}
-	if rerr := r.disk.LibRemove(reserveName); rerr != nil {
-		return err // it is spent already
-	}
-	return do()
+	return err
 }
 
 // holdBack puts the reserve in its place, where it was spent or never made. Random bytes
@@ -39,4 +43,22 @@ func (r *Room) holdBack() {
 	data := make([]byte, reserveSize)
 	rand.Read(data) // never fails (crypto/rand)
 	_ = r.disk.LibWriteNew(reserveName, data)
+}
+
+// announce makes rows durable that take things away, before the first of those goes. The
+// mark of the first row, which it returns, stays in tmp until all is done: by it whoever
+// locks next finishes what is cut short.
+func (r *Room) announce(rows ...journal.Row) (seq int64, err error) {
+	r.mu.Lock()
+	seq = r.ledger.head.Seq + 1
+	r.mu.Unlock()
+	return seq, r.spend(func() error {
+		if err := r.disk.LibWriteNew(mark(seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := r.disk.SyncInFlight(); err != nil {
+			return err
+		}
+		return r.append(rows...)
+	})
 }

@@ -152,11 +152,12 @@ func (r *Room) start() error {
 	if err := r.disk.SyncLib(); err != nil {
 		return err
 	}
-	if err := r.recordWaivers(); err != nil {
+	if err := r.spend(r.recordWaivers); err != nil {
 		return err
 	}
 	r.readCache()
-	if err := r.observeAll(ctx); err != nil {
+	// Where there is no space for the row, the change that comes upon those bytes writes it.
+	if err := r.observeAll(ctx); err != nil && !rootfs.Full(err) {
 		return err
 	}
 	if err := r.tidy(ctx); err != nil {
@@ -299,10 +300,12 @@ func (r *Room) lock(ctx context.Context) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.afterLock(ctx); err != nil {
+	// All of it may be done again: it mends what a crash in it leaves.
+	if err := r.spend(func() error { return r.afterLock(ctx) }); err != nil {
 		unlock()
 		return nil, err
 	}
+	r.holdBack()
 	return unlock, nil
 }
 

@@ -95,11 +95,7 @@ func (r *Room) commitAll(ctx context.Context, bs []*batch) error {
 	if len(c.rows) == 0 {
 		return nil
 	}
-	if err := r.prepareDisk(c); err != nil {
-		r.unstage(c)
-		return err
-	}
-	if err := r.stage(c); err != nil {
+	if err := r.begin(c); err != nil {
 		return err
 	}
 	for _, b := range c.bs {
@@ -269,6 +265,21 @@ func (c *round) lines() (set []indexLine, drop map[string]bool) {
 		}
 	}
 	return set, drop
+}
+
+// begin is all up to the end of round 1. What only takes away may spend the reserve.
+func (r *Room) begin(c *round) error {
+	do := func() error {
+		if err := r.prepareDisk(c); err != nil {
+			r.unstage(c)
+			return err
+		}
+		return r.stage(c)
+	}
+	if slices.ContainsFunc(c.bs, func(b *batch) bool { return !b.frees() }) {
+		return do()
+	}
+	return r.spend(do)
 }
 
 // prepareDisk writes what has to be there before round 1.
