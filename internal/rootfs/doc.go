@@ -18,7 +18,10 @@
 //  1. A path is walked one directory at a time, in every call. Each directory is
 //     looked at without following (it must be a directory, not a link), opened,
 //     and compared with what was looked at; it must lie on the room's mount, and
-//     it must not hold a .scribe of its own (a room inside a room).
+//     it must not hold a .scribe of its own (a room inside a room). While the room's
+//     lock is held, a directory that was proved so in this hold stays open. One of
+//     the room is still looked at in every call, and proved anew when it is another;
+//     one of the library is not: it is reached anew in each hold of the lock.
 //  2. A file that is read or appended to is plain. It is looked at, opened so that
 //     a FIFO or a device cannot block the open, and compared again once open.
 //  3. A name is the name that is stored: on a file system that ignores case, a file
@@ -37,7 +40,8 @@
 //
 //   - That a directory which was verified stays where it is. On Linux the swap runs
 //     on the verified directories themselves, so a directory that is moved takes
-//     the write along and never leads it elsewhere. Elsewhere a rename between two
+//     the write along and never leads it elsewhere; a directory of the library does
+//     so for the rest of the hold. Elsewhere a rename between two
 //     directories resolves both names again below the root: it cannot leave the
 //     room, and a link planted in that instant is noticed after the fact.
 //   - An exchange outside Linux (darwin's renamex_np needs libc, Windows has none):

@@ -38,12 +38,16 @@ func (d *disk) Lock(ctx context.Context, name string) (unlock func(), err error)
 			return nil, fault("lock", name, err)
 		}
 		if ok {
+			d.beginHold() // first, so that what this look opens stays open
 			same, err := d.stillNamed(f, name)
+			if err != nil || !same {
+				d.endHold()
+			}
 			if err != nil {
 				return nil, fault("lock", name, err)
 			}
 			if same {
-				return unlockOnce(f), nil
+				return d.unlockOnce(f), nil
 			}
 			// The file was replaced: this lock excludes nobody who comes later.
 			f.Close()
@@ -95,8 +99,9 @@ func (d *disk) stillNamed(f *os.File, name string) (bool, error) {
 	return err == nil && os.SameFile(held, now), err
 }
 
-func unlockOnce(f *os.File) func() {
+func (d *disk) unlockOnce(f *os.File) func() {
 	return sync.OnceFunc(func() {
+		d.endHold()
 		// Explicitly: a child that was forked and did not exec yet shares the open
 		// file, and with it a lock that closing alone would leave in place.
 		releaseLock(f)

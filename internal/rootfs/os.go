@@ -21,9 +21,11 @@ func OS(dir string) FS { return &disk{dir: dir} }
 type disk struct {
 	dir      string // absolute
 	portable bool   // tests: do without exchange and without rename to a free name
+	queue    flushQueue
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards what follows, and uses and minds of every handle
 	top    *handle    // nil until the directory exists and was needed
+	held   *held      // nil while the room's lock is not held
 	closed bool
 }
 
@@ -35,10 +37,20 @@ type handle struct {
 	name  string // relative to the room
 	disk  *disk
 	keep  bool // the top directory: stays open between calls
+	uses  int  // of it now, the one of a hold included
+	minds bool // it tells names apart that differ in case alone: see exact
 }
 
+// close ends one use of a handle.
 func (h *handle) close() {
-	if !h.keep {
+	if h.keep {
+		return
+	}
+	h.disk.mu.Lock()
+	h.uses--
+	over := h.uses == 0
+	h.disk.mu.Unlock()
+	if over {
 		h.file.Close()
 		h.root.Close()
 	}
@@ -64,7 +76,7 @@ func (d *disk) newHandle(root *os.Root, name string) (*handle, error) {
 		root.Close()
 		return nil, err
 	}
-	return &handle{root: root, file: file, mount: mountOf(file), name: name, disk: d}, nil
+	return &handle{root: root, file: file, mount: mountOf(file), name: name, disk: d, uses: 1}, nil
 }
 
 // open returns the top directory, and opens it when it exists by now.
@@ -102,6 +114,7 @@ func (d *disk) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
+	d.queue.close()
 	if d.top == nil {
 		return nil
 	}
@@ -142,8 +155,12 @@ func (d *disk) walk(op, name string) (*handle, error) {
 	return next, fault(op, name, err)
 }
 
-// enter opens one directory below h and proves that it is the one it looked at.
+// enter opens one directory below h and proves that it is the one it looked at. What is
+// open already, under the room's lock, is used again: see held.
 func (d *disk) enter(h *handle, seg string) (*handle, error) {
+	if next := d.again(h, seg); next != nil {
+		return next, nil
+	}
 	for range openTries {
 		before, err := h.root.Lstat(seg)
 		if err != nil {
@@ -187,6 +204,7 @@ func (d *disk) enter(h *handle, seg string) (*handle, error) {
 			}
 			return nil, &Refusal{Rule: "path.room-inside", Path: h.join(seg)}
 		}
+		d.hold(next)
 		return next, nil
 	}
 	return nil, &Changed{Path: h.join(seg)}
@@ -201,14 +219,21 @@ func swapped(err error) bool {
 
 // exact refuses a name that reaches a file only because the file system ignores
 // case: one whose other case exists too, and which is not in the directory's list.
-// (Comparing the two files does not do: exFAT under FUSE numbers them apart.) It costs
-// one look on file systems that do not ignore case.
+// (Comparing the two files does not do: exFAT under FUSE numbers them apart.) seg is there.
+//
+// A directory either ignores case or does not, for as long as it holds anything. So where a
+// look shows that it does not, the next name of the same open directory costs no look.
 func (h *handle) exact(seg string) error {
 	other := swapCase(seg)
-	if other == seg {
+	if other == seg || h.mindsCase() {
 		return nil
 	}
 	if _, err := h.root.Lstat(other); err != nil {
+		if _, still := h.root.Lstat(seg); still == nil && errors.Is(err, fs.ErrNotExist) && hasASCIILetter(seg) {
+			h.disk.mu.Lock() // not when seg went meanwhile, nor by letters whose case it may not know
+			h.minds = true
+			h.disk.mu.Unlock()
+		}
 		return nil
 	}
 	names, err := h.names()
@@ -216,6 +241,16 @@ func (h *handle) exact(seg string) error {
 		return err
 	}
 	return &Refusal{Rule: "path.collision", Path: h.join(seg)}
+}
+
+func (h *handle) mindsCase() bool {
+	h.disk.mu.Lock()
+	defer h.disk.mu.Unlock()
+	return h.minds
+}
+
+func hasASCIILetter(s string) bool {
+	return strings.ContainsFunc(s, func(c rune) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' })
 }
 
 // swapCase changes the case of every letter that has one.
@@ -317,7 +352,7 @@ func (d *disk) namesInFlight(fi fs.FileInfo) (n uint64) {
 		return 0
 	}
 	defer h.close()
-	names, err := h.file.Readdirnames(MaxEntries)
+	names, err := h.names()
 	if err != nil {
 		return 0
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"sync"
 )
 
 // stageOpen bounds how many new files are open, and flushed, at one time. A change has
@@ -12,14 +11,8 @@ import (
 // room has as many as the room.
 const stageOpen = 64
 
-// staged is one open file that is to be flushed.
-type staged struct {
-	name string
-	file *os.File
-}
-
 func (d *disk) Stage(files []NewFile, log string, tail []byte, dirs ...string) (logged bool, err error) {
-	var open []staged
+	var open []flushing
 	made := 0
 	flushed := false // from the last flush on, nothing is taken back
 	defer func() {
@@ -34,7 +27,7 @@ func (d *disk) Stage(files []NewFile, log string, tail []byte, dirs ...string) (
 	}()
 	for _, f := range files {
 		if len(open) == stageOpen { // too many to be open at once: these come first
-			if err := flushAll(open); err != nil {
+			if err := errors.Join(d.flush(open)...); err != nil {
 				return false, err
 			}
 			open = closeAll(open)
@@ -48,29 +41,26 @@ func (d *disk) Stage(files []NewFile, log string, tail []byte, dirs ...string) (
 			file.Close() // its name is all there is to it, and that is its directory's
 			continue
 		}
-		open = append(open, staged{f.Name, file})
+		open = append(open, flushing{"sync", f.Name, file, false})
 	}
 	if len(tail) == 0 {
 		flushed = true
-		return false, unsynced(errors.Join(flushAll(open), d.Sync(dirs...)))
+		return false, unsynced(errors.Join(append(d.flush(open), d.Sync(dirs...))...))
 	}
 	logFile, size, err := d.begun(log, tail)
 	if err != nil {
 		return false, err
 	}
 	defer logFile.Close()
-	all := []func() error{func() error { return fault("append", log, logFile.Sync()) }}
-	for _, s := range open {
-		all = append(all, func() error { return fault("sync", s.name, s.file.Sync()) })
-	}
-	ofDirs, closeDirs, err := d.flushes(dirs)
+	ofDirs, closeDirs, err := d.openToSync(dirs)
 	defer closeDirs()
 	if err != nil {
 		return false, takeBack(logFile, size, log, err)
 	}
 	flushed = true
-	writeOut(append(open, staged{log, logFile}))
-	errs := together(append(all, ofDirs...))
+	all := append([]flushing{{"append", log, logFile, false}}, open...)
+	writeOut(all)
+	errs := d.flush(append(all, ofDirs...))
 	if errs[0] != nil {
 		_ = logFile.Truncate(size) // as after an append
 	}
@@ -114,34 +104,10 @@ func (d *disk) begun(log string, tail []byte) (f *os.File, size int64, err error
 	return f, fi.Size(), nil
 }
 
-// flushAll flushes open files at the same time.
-func flushAll(open []staged) error {
-	flushes := make([]func() error, len(open))
-	for i, s := range open {
-		flushes[i] = func() error { return fault("sync", s.name, s.file.Sync()) }
-	}
-	return errors.Join(together(flushes)...)
-}
-
 // closeAll closes what was flushed; an error of closing says nothing after that.
-func closeAll(open []staged) []staged {
+func closeAll(open []flushing) []flushing {
 	for _, s := range open {
 		s.file.Close()
 	}
 	return open[:0]
-}
-
-// together runs functions at the same time and waits for all of them.
-func together(fns []func() error) []error {
-	errs := make([]error, len(fns))
-	if len(fns) == 1 {
-		errs[0] = fns[0]()
-		return errs
-	}
-	var wg sync.WaitGroup
-	for i, fn := range fns {
-		wg.Go(func() { errs[i] = fn() })
-	}
-	wg.Wait()
-	return errs
 }

@@ -158,7 +158,11 @@ func syncDir(f *os.File) error {
 	if !canSyncDir {
 		return nil
 	}
-	err := f.Sync()
+	return unlessUnable(f.Sync())
+}
+
+// unlessUnable takes the word of a file system that it cannot flush a directory for done.
+func unlessUnable(err error) error {
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
@@ -168,56 +172,58 @@ func syncDir(f *os.File) error {
 // Sync opens everything before it flushes anything: what is flushed at one moment shares
 // the disk's work, and what comes a moment later does not.
 func (d *disk) Sync(names ...string) error {
-	flushes, closeAll, err := d.flushes(names)
+	files, closeAll, err := d.openToSync(names)
 	defer closeAll()
-	return errors.Join(append(together(flushes), err)...)
+	return errors.Join(append(d.flush(files), err)...)
 }
 
-// flushes opens files and directories, as far as that is possible, and gives a flush of
-// each.
-func (d *disk) flushes(names []string) (flushes []func() error, closeAll func(), err error) {
+// openToSync opens files and directories, as far as that is possible.
+func (d *disk) openToSync(names []string) (files []flushing, closeAll func(), err error) {
 	var open []func()
 	for _, name := range names {
-		flush, closed, oerr := d.openToSync(name)
+		file, dir, closed, oerr := d.openOne(name)
 		if oerr != nil {
 			err = errors.Join(err, fault("sync", name, oerr))
 			continue
 		}
 		open = append(open, closed)
-		flushes = append(flushes, func() error { return fault("sync", name, flush()) })
+		files = append(files, flushing{"sync", name, file, dir})
 	}
-	return flushes, func() {
+	return files, func() {
 		for _, closed := range open {
 			closed()
 		}
 	}, err
 }
 
-func (d *disk) openToSync(name string) (flush func() error, closed func(), err error) {
+func (d *disk) openOne(name string) (file *os.File, dir bool, closed func(), err error) {
 	h, base, err := d.parent("sync", name)
 	if err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	if base == "." {
-		return func() error { return syncDir(h.file) }, h.close, nil
+		return h.file, true, h.close, nil
 	}
 	defer h.close()
+	if sub := d.again(h, base); sub != nil {
+		return sub.file, true, sub.close, nil
+	}
 	fi, err := h.root.Lstat(base)
 	if err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	if fi.Mode()&fs.ModeType == fs.ModeDir {
 		sub, err := d.enter(h, base)
 		if err != nil {
-			return nil, nil, err
+			return nil, false, nil, err
 		}
-		return func() error { return syncDir(sub.file) }, sub.close, nil
+		return sub.file, true, sub.close, nil
 	}
 	f, _, err := d.plain(h, base, openForSync)
 	if err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
-	return f.Sync, func() { f.Close() }, nil
+	return f, false, func() { f.Close() }, nil
 }
 
 func (d *disk) Remove(name string) error {
@@ -235,6 +241,7 @@ func (d *disk) Remove(name string) error {
 	if err := h.exact(base); err != nil {
 		return fault("remove", name, err)
 	}
+	d.release(name)
 	return fault("remove", name, h.root.Remove(base))
 }
 
@@ -253,6 +260,8 @@ func (d *disk) pair(op, from, to string, fn func(a *handle, abase string, b *han
 	if abase == "." || bbase == "." {
 		return &fs.PathError{Op: op, Path: to, Err: fs.ErrInvalid}
 	}
+	d.release(from)
+	d.release(to)
 	return fault(op, to, fn(a, abase, b, bbase))
 }
 

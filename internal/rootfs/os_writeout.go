@@ -8,7 +8,7 @@ import "syscall"
 // nothing: the flush that follows does. But the blocks are allocated afterwards, and no
 // flush has to wait for bytes, so that all of them find one transaction of the file
 // system's journal and share what it costs. See Flags of sync_file_range(2).
-func writeOut(files []staged) {
+func writeOut(files []flushing) {
 	const waitBefore, write, waitAfter = 1, 2, 4 // linux/fs.h
 	for _, flags := range []int{write, waitBefore | write | waitAfter} {
 		for _, s := range files {

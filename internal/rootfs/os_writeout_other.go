@@ -4,4 +4,4 @@ package rootfs
 
 // writeOut needs a system call that only Linux has, and package syscall not for all of its
 // processors.
-func writeOut([]staged) {}
+func writeOut([]flushing) {}

@@ -19,31 +19,29 @@ func TestReport(t *testing.T) {
 	t.Logf("\n%s", out.String())
 }
 
-// TestFlushes shows what a change costs a device, and fails when that has grown by a round.
-// The file system joins what is flushed at the same time, or does not, as it happens: runs
-// gave 5.1 to 7.8 with one writer and 0.9 to 1.9 with sixteen, where 7 and 1.5 are aimed at.
+// TestFlushes holds what a change costs a device, index and history included: at most 7
+// flushes with one writer, and 1.5 with sixteen. Each of the two rounds costs this file system
+// one commit, which is two flushes; what is above that began too late for the commit. With
+// the flushes begun in one call runs gave 4.0 to 4.1 and 0.3 to 0.5, without it 5.1 to
+// 7.8 and 0.9 to 1.9.
 func TestFlushes(t *testing.T) {
 	for _, v := range variants() {
 		if !strings.HasPrefix(v.name, "scribe") {
 			continue
 		}
-		most := 10.0
+		most := 7.0
 		if v.writers > 1 {
-			most = 3
+			most = 1.5
 		}
-		least := 1e9
-		for range 4 {
+		for range 3 {
 			n, err := flushesOf(t.TempDir(), v)
 			if err != nil {
 				t.Skipf("not counted here: %v", err)
 			}
-			if least = min(least, n); least <= most {
-				break
+			t.Logf("%s, %d writers: %.2f device flushes a change", v.name, v.writers, n)
+			if n > most {
+				t.Errorf("%d writers: %.2f device flushes a change, want at most %.1f", v.writers, n, most)
 			}
-		}
-		t.Logf("%s, %d writers: %.2f device flushes a change", v.name, v.writers, least)
-		if least > most {
-			t.Errorf("%d writers: %.2f device flushes a change, want at most %.1f", v.writers, least, most)
 		}
 	}
 }
