@@ -375,7 +375,13 @@ func (r *Room) replaceIndex(cur, next []byte) error {
 	if err := r.disk.LibWriteNew(indexTmp, next); err != nil {
 		return err
 	}
-	return r.disk.Replace(indexTmp, indexFile(), cur)
+	err := r.disk.Replace(indexTmp, indexFile(), cur)
+	if err != nil { // ours is of no use any more; what came out of a swap stays, for recovery
+		if waits, rerr := r.disk.LibRead(indexTmp, maxAudit); rerr == nil && string(waits) == string(next) {
+			_ = r.disk.LibRemove(indexTmp)
+		}
+	}
+	return err
 }
 
 // indexNotice tells of a change that MEMORY.md does not show yet.

@@ -90,10 +90,15 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	}
 	var b batch
 	b.unline(path)
-	if !slices.ContainsFunc(left, func(f Finding) bool { return f.Rule == "purge.kept" }) {
+	if !keptBack(left) {
 		_ = r.disk.LibRemove(mark(seq)) // done; else the next lock tries again
 	}
 	return left, r.spend(func() error { return r.writeIndex(&b) })
+}
+
+// keptBack reports whether something that was to be erased could not be removed.
+func keptBack(left []Finding) bool {
+	return slices.ContainsFunc(left, func(f Finding) bool { return f.Rule == "purge.kept" })
 }
 
 // erase carries out the purge of that row: the memory's own file, where it holds one of

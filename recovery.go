@@ -71,13 +71,17 @@ func (r *Room) finishInFlight(ctx context.Context) (worked bool, err error) {
 			return false, err
 		}
 	}
-	if err := r.finish(ctx, cut, rows); err != nil {
+	kept, err := r.finish(ctx, cut, rows)
+	if err != nil {
 		return false, err
 	}
 	if names, err = r.disk.LibList(strings.TrimSuffix(tmpDir, "/")); err != nil {
 		return false, err
 	}
 	for _, name := range names {
+		if kept[tmpDir+name] {
+			continue
+		}
 		_, ok := rows[rowOf(name)]
 		if err := r.clearInFlight(name, ok, known); err != nil {
 			return false, err
@@ -130,8 +134,9 @@ func (r *Room) counts(state *journal.State, row journal.Row) bool {
 }
 
 // finish carries out the rows that may not be done. Where the bytes of one are nowhere, the
-// append that it came with is aborted.
-func (r *Room) finish(ctx context.Context, cut []journal.Row, rows map[int64]journal.Row) error {
+// append that it came with is aborted. kept are the marks of purges that could not remove all
+// that they have to: the next lock tries again.
+func (r *Room) finish(ctx context.Context, cut []journal.Row, rows map[int64]journal.Row) (kept map[string]bool, err error) {
 	r.mu.Lock()
 	state := r.ledger.state
 	r.mu.Unlock()
@@ -153,22 +158,25 @@ func (r *Room) finish(ctx context.Context, cut []journal.Row, rows map[int64]jou
 		}
 	}
 	if err := r.append(aborts...); err != nil {
-		return err
+		return nil, err
 	}
 	for _, row := range cut { // all bytes are on the disk before the first move, as in the protocol
 		if !aborted[row.Seq] && r.counts(state, row) {
 			if err := r.keepVersions(row); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
+	kept = map[string]bool{}
 	for _, row := range cut {
 		var err error
 		switch {
 		case aborted[row.Seq]:
 		case row.Op == journal.OpPurge:
 			if row.Seq > state.Epoch && (r.opts.Key == nil || row.Verified) { // a purge of elsewhere erases nothing here
-				_, err = r.erase(ctx, row.Seq, nil)
+				var left []Finding
+				left, err = r.erase(ctx, row.Seq, nil)
+				kept[mark(row.Seq)] = keptBack(left)
 			}
 		case row.Op == journal.OpPrune:
 			if row.Seq > state.Epoch && r.vouched(row) { // nor does a prune
@@ -180,10 +188,10 @@ func (r *Room) finish(ctx context.Context, cut []journal.Row, rows map[int64]jou
 			err = r.rollForward(row)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return kept, nil
 }
 
 // bytesOf finds what a row brings along: among the versions, in tmp, or in place.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // Resolution is the operator's decision on one held candidate, bound to what was
@@ -93,9 +94,18 @@ func (r *Room) readHeld(id string, want journal.Held) (heldHeader, string, error
 	}
 	head, whole, ok := bytes.Cut(data, []byte("\n\n"))
 	if journal.Sum(data) != want.Hash || !ok || json.Unmarshal(head, &h) != nil {
-		return h, "", &fs.PathError{Op: "verify", Path: ".scribe/" + pendingName(id), Err: errors.New("the held candidate is not what the journal says")}
+		return h, "", &fs.PathError{Op: "verify", Path: ".scribe/" + pendingName(id), Err: errNotHeld}
 	}
 	return h, string(whole), nil
+}
+
+var errNotHeld = errors.New("the held candidate is not what the journal says")
+
+// lostHeld reports whether a held candidate is gone, or is not what it was: the operator is
+// told. Any other error of reading it is a fault.
+func lostHeld(err error) bool {
+	refusal := (*rootfs.Refusal)(nil)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotHeld) || errors.As(err, &refusal)
 }
 
 // pendingMemories lists what waits for the operator.
@@ -275,6 +285,9 @@ func (r *Room) decide(b *batch, w *world, res Resolution, members int) (Verdict,
 		return verdict(memory, refuse("review.plan", Held, "", "the candidate is part of a plan", "approve every candidate of the plan in one call")), nil
 	}
 	h, whole, err := r.readHeld(res.ID, held)
+	if err != nil && !lostHeld(err) {
+		return Verdict{}, err
+	}
 	if err != nil {
 		return verdict(memory, refuse("stale.pending", Rejected, "id", "the held candidate is missing or was changed", "refuse it; it can be proposed again")), nil
 	}

@@ -25,7 +25,7 @@ func TestPowerCutOnExt4(t *testing.T) {
 		cuts = 300
 	}
 	base := t.TempDir()
-	d, dir, done, err := countingDisk(base, 24<<20)
+	d, dir, done, err := ext4.onDisk(base)
 	if err != nil {
 		t.Skipf("%v", err)
 	}
@@ -94,7 +94,7 @@ func look(t *testing.T, base string, image []byte, acked map[string]int64) int {
 		t.Fatal(err)
 	}
 	defer os.Remove(file)
-	dir, unmount, err := mountFile(file, base, "mnt")
+	dir, unmount, err := ext4.mount(file, base, "mnt")
 	if err != nil {
 		t.Fatal(err)
 	}

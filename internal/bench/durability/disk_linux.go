@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"os"
@@ -22,6 +23,7 @@ type disk struct {
 	dirty   []span     // what was written since the last flush
 	flushes int
 	writes  int
+	log     *recording // nil: nothing is recorded
 }
 
 type span struct{ from, to int }
@@ -69,6 +71,7 @@ func (d *disk) Write(_ context.Context, _ gofuse.FileHandle, data []byte, off in
 		return 0, syscall.ENOSPC
 	}
 	copy(d.now[off:], data)
+	d.log.note(event{at: off, data: bytes.Clone(data)})
 	d.dirty = append(d.dirty, span{int(off), int(off) + len(data)})
 	d.writes++
 	return uint32(len(data)), 0
@@ -82,6 +85,7 @@ func (d *disk) Fsync(context.Context, gofuse.FileHandle, uint32) syscall.Errno {
 	}
 	d.dirty = nil
 	d.flushes++
+	d.log.note(event{flush: true})
 	return 0
 }
 
