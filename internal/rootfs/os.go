@@ -166,7 +166,7 @@ func (d *disk) enter(h *handle, seg string) (*handle, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rule := h.entry(seg, before).dirRule(); rule != "" {
+		if rule := h.kind(seg, before).dirRule(); rule != "" {
 			return nil, &Refusal{Rule: rule, Path: h.join(seg)}
 		}
 		if err := h.exact(seg); err != nil {
@@ -267,6 +267,17 @@ func swapCase(s string) string {
 
 // entry describes what Lstat found below h.
 func (h *handle) entry(base string, fi fs.FileInfo) Entry {
+	e := h.kind(base, fi)
+	if e.Kind == File {
+		if e.Links = linksBelow(h, base, fi); e.Links > 1 {
+			e.Links = h.settledLinks(base, fi)
+		}
+	}
+	return e
+}
+
+// kind is entry without the number of names, which takes a walk to be known.
+func (h *handle) kind(base string, fi fs.FileInfo) Entry {
 	e := Entry{Name: base, Modified: fi.ModTime().UTC()}
 	switch m := fi.Mode(); {
 	case m&fs.ModeSymlink != 0:
@@ -275,10 +286,6 @@ func (h *handle) entry(base string, fi fs.FileInfo) Entry {
 		e.Kind = Directory
 	case m.IsRegular():
 		e.Kind, e.Size, e.Stamp = File, fi.Size(), stampOf(fi)
-		e.Links = linksBelow(h, base, fi)
-		if e.Links > 1 {
-			e.Links = h.settledLinks(base, fi)
-		}
 	default:
 		e.Kind = Special
 	}
