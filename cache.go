@@ -215,8 +215,13 @@ const cacheWait = time.Second
 // dropCache removes the cache: what it holds words of must go.
 func (r *Room) dropCache() error {
 	r.cache = cached{}
-	if err := r.disk.LibRemove(cacheName); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := r.disk.LibRemove(cacheName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return nil
+	refusal := (*rootfs.Refusal)(nil)
+	if _, serr := r.disk.LibStat(cacheName); err != nil && errors.As(serr, &refusal) {
+		return nil // no file, so none of ours: somebody's directory
+	}
+	return err
 }

@@ -32,6 +32,7 @@ var plants = map[string]func(at, target string) error{
 	"link to a fifo":      func(at, target string) error { return os.Symlink(filepath.Join(target, "fifo"), at) },
 	"link to nothing":     func(at, target string) error { return os.Symlink(filepath.Join(target, "none"), at) },
 	"directory":           func(at, _ string) error { return os.Mkdir(at, 0o777) },
+	"full directory":      func(at, _ string) error { return os.MkdirAll(filepath.Join(at, "of", "somebody"), 0o777) },
 }
 
 // plantedRoom is a room with everything in it that a room can hold.
@@ -106,7 +107,7 @@ func refusedAt(name, kind string) bool {
 	case ".scribe/audit":
 		return true // its files are gone, whatever lies there
 	case ".scribe/tmp", ".scribe/versions", ".scribe/pending", ".scribe/sessions", ".scribe/archive":
-		return kind != "directory"
+		return !strings.HasSuffix(kind, "directory") || strings.HasPrefix(kind, "link")
 	}
 	return false
 }

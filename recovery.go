@@ -21,7 +21,7 @@ import (
 // never got to its moves (see the write protocol): it is aborted as a whole. worked says
 // that there was something to finish.
 func (r *Room) finishInFlight(ctx context.Context) (worked bool, err error) {
-	names, err := r.disk.LibList(strings.TrimSuffix(tmpDir, "/"))
+	names, err := r.disk.ListInFlight()
 	if err != nil {
 		return false, err
 	}

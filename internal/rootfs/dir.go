@@ -456,6 +456,32 @@ func (d *Dir) LibList(dir string) ([]string, error) {
 	return names, err
 }
 
+// ListInFlight returns the files below [InFlight], as LibList does, and removes what is none
+// there: a link, a FIFO, a directory. Nobody of ours makes those, and they would stand in the
+// way of the name that they have. Removing follows nothing.
+func (d *Dir) ListInFlight() ([]string, error) {
+	entries, err := d.fs.ReadDir(Library + "/" + InFlight)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Kind == File {
+			names = append(names, e.Name)
+			continue
+		}
+		at := Library + "/" + InFlight + "/" + e.Name
+		err := d.fs.Remove(at)
+		if err != nil && e.Kind == Directory { // somebody's, with something in it
+			err = d.fs.RenameNew(at, Library+"/"+path.Base(temp())+".aside")
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return names, err
+}
+
 // LibStat returns the size of a library file in bytes.
 func (d *Dir) LibStat(name string) (size int64, err error) {
 	at, err := lib("stat", name)
