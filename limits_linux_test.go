@@ -208,10 +208,25 @@ func TestG10_ModesThatForbid(t *testing.T) {
 		name string
 		mode os.FileMode
 	}{
-		{".", 0o500}, {".", 0}, {"a.md", 0}, {"d", 0o500}, {"d", 0}, {indexName, 0},
-		{".scribe", 0o500}, {".scribe", 0},
-		{".scribe/audit.jsonl", 0o400}, {".scribe/audit.jsonl", 0}, {".scribe/local", 0}, {".scribe/lock", 0o400}, {".scribe/lock", 0},
-		{".scribe/tmp", 0o500}, {".scribe/versions", 0o500}, {".scribe/versions", 0}, {".scribe/archive", 0o500}, {".scribe/pending", 0o500}, {".scribe/reserve", 0},
+		{".", 0o500},
+		{".", 0},
+		{"a.md", 0},
+		{"d", 0o500},
+		{"d", 0},
+		{indexName, 0},
+		{".scribe", 0o500},
+		{".scribe", 0},
+		{".scribe/audit.jsonl", 0o400},
+		{".scribe/audit.jsonl", 0},
+		{".scribe/local", 0},
+		{".scribe/lock", 0o400},
+		{".scribe/lock", 0},
+		{".scribe/tmp", 0o500},
+		{".scribe/versions", 0o500},
+		{".scribe/versions", 0},
+		{".scribe/archive", 0o500},
+		{".scribe/pending", 0o500},
+		{".scribe/reserve", 0},
 	}
 	refused := 0
 	for _, w := range workload() {
