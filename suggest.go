@@ -40,8 +40,8 @@ const (
 // newest was judged, however long ago. And there is no list of ignored queries, nor one
 // of the last rows: nobody here could fill the one or read the other.
 const (
-	maxFinds    = 64 // queries of a session that are remembered to have found something
-	maxSuggest  = 8  // hits of one answer
+	maxFinds    = gate.MaxFinds // queries of a session that are remembered to have found something
+	maxSuggest  = 8             // hits of one answer
 	lexicalUsed = lexical.Version
 
 	// By the room's clock, which is only asked: there is no timer. Over either the whole
@@ -80,8 +80,9 @@ type find struct {
 //
 // A newer segment ends the search for an older one, which then gives nothing; so does a
 // change of what was found, and closing the room. A search may take 50 ms, and 500 ms
-// more to read what changed; over that, or over the deadline of ctx, it gives nothing, and
-// the next one goes on where it stopped.
+// more to read what changed; over that it gives nothing, and the next one goes on where it
+// stopped. With an error, that of an ended ctx too, it is as if the segment had not come:
+// it may be given again.
 //
 // Turning it off or on again is to open the room with other options. What a session
 // remembers for it ends with Close; then no row is written any more, and those that were
@@ -120,14 +121,17 @@ func (s *Session) Suggest(ctx context.Context, g Segment) ([]Hit, error) {
 	if try.decision.Action != gate.Retrieve {
 		try.hits = nil // a prefetch shows nothing
 	}
-	return try.hits, ctx.Err()
+	return try.hits, nil
 }
 
 // attempt is one segment on its way through Suggest.
 type attempt struct {
 	segment  Segment
 	of       *suggesting
+	before   gate.State // that the decision began from
+	newest   int        // likewise
 	decision gate.Decision
+	caller   context.Context
 	ctx      context.Context // of the search; ends with a newer segment
 	stop     context.CancelFunc
 	query    string
@@ -147,13 +151,13 @@ type memoryIn struct{ room, path string }
 
 // The outcomes of an attempt.
 const (
-	outcomeSuppressed = "suppressed"
-	outcomeCompleted  = "completed"
-	outcomeEmpty      = "empty"
-	outcomeStale      = "stale"
-	outcomeCancelled  = "cancelled"
-	outcomeDeadline   = "deadline"
-	outcomeError      = "error"
+	outcomeSuppressed = gate.Suppressed
+	outcomeCompleted  = gate.Completed
+	outcomeEmpty      = gate.Empty
+	outcomeStale      = gate.Stale
+	outcomeCancelled  = gate.Cancelled
+	outcomeDeadline   = gate.Deadline
+	outcomeError      = gate.Failed
 )
 
 // drop says why something was not handed out. Stage and Reason are from closed lists.
@@ -218,7 +222,7 @@ func (s *Session) consider(ctx context.Context, g Segment) attempt {
 	sg := s.suggestions()
 	sg.mu.Lock()
 	defer sg.mu.Unlock()
-	try := attempt{segment: g, of: sg, outcome: outcomeSuppressed}
+	try := attempt{segment: g, of: sg, before: sg.gate, newest: sg.newest, caller: ctx, outcome: outcomeSuppressed}
 	piece := gate.Segment(g)
 	in := gate.Input{Segment: &piece, Fresh: s.fresh(sg.finds), Disposed: sg.over}
 	try.decision, sg.gate = gate.Calibrated().Decide(sg.gate, in)
@@ -266,7 +270,7 @@ func (s *Session) stand(rooms []*Room, hits []Hit) bool {
 func (s *Session) look(try *attempt) {
 	now := s.room.opts.Now
 	began := now()
-	try.ctx = clocked{try.ctx, now, began.Add(rankTime + reloadTime)}
+	try.ctx = clocked{try.ctx, try.caller, now, began.Add(rankTime + reloadTime)}
 	hits, err := s.searchRooms(try)
 	try.took.reload = now().Sub(began) - try.took.rank
 	if err == nil && (try.took.gate+try.took.rank > rankTime || try.took.reload > reloadTime) {
@@ -279,12 +283,13 @@ func (s *Session) look(try *attempt) {
 // Err: Done does not know of the time.
 type clocked struct {
 	context.Context
-	now func() time.Time
-	end time.Time
+	caller context.Context // asked itself: what is derived from a foreign context may learn of its end later
+	now    func() time.Time
+	end    time.Time
 }
 
 func (c clocked) Err() error {
-	if err := c.Context.Err(); err != nil {
+	if err := cmp.Or(c.Context.Err(), c.caller.Err()); err != nil {
 		return err
 	}
 	if c.now().After(c.end) {
@@ -307,10 +312,11 @@ func (s *Session) finish(try *attempt, hits []Hit, err error) {
 		void(outcomeCancelled, dropDisposed)
 	case sg.newest != try.segment.N:
 		void(outcomeStale, dropStaleContext)
+	case try.caller.Err() != nil:
+		void(outcomeCancelled, dropCancelled)
+		try.err = try.caller.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		void(outcomeDeadline, dropDeadline)
-	case errors.Is(err, context.Canceled):
-		void(outcomeCancelled, dropCancelled)
 	case err != nil:
 		void(outcomeError, dropInternal)
 		try.err = err
@@ -329,6 +335,9 @@ func (s *Session) finish(try *attempt, hits []Hit, err error) {
 	}
 	if sg.newest == try.segment.N {
 		sg.stop = nil
+	}
+	if try.err != nil {
+		sg.gate, sg.newest = try.before, try.newest
 	}
 }
 

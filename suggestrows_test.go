@@ -21,6 +21,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/memoryroom/scribe/internal/gate"
+	"github.com/memoryroom/scribe/internal/lexical"
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
@@ -550,5 +552,105 @@ func TestRowB77_FailuresStayHere(t *testing.T) {
 	suggested(t, s, userSaid(2, "Do you remember who serves the green tea?"))
 	if rows := shadowLines(t, mem); len(rows) != 2 || rows[1].Outcome != outcomeCompleted {
 		t.Errorf("got %+v", rows)
+	}
+}
+
+// TestLiveIsReplayed: what a session decided and found is what the pure replay of its segments
+// gives over the same memories, a deadline that fired included, which no replay could know
+// (B74).
+func TestLiveIsReplayed(t *testing.T) {
+	ctx := context.Background()
+	var mu sync.Mutex
+	now := still()
+	o := atEase(suggestShadow)
+	o.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	r, mem := newRoom(t, o)
+	store(t, r, Operator, Candidate{Path: "tea.md", Text: "Green tea is served at four in the garden.\n"})
+	store(t, r, UserObserved, Candidate{Path: "cake.md", Text: "Lemon cake is baked on Fridays.\n"})
+	store(t, r, ExternalTool, Candidate{Path: "tool.md", Text: "The tea machine has 2 heaters.\n"})
+	slow := map[int]bool{6: true}
+	s := session(t, r, UserObserved)
+	run := &gate.Run{Gate: gate.Calibrated().Version, Lexical: lexicalUsed, Session: "one"}
+	for i, g := range []Segment{
+		userSaid(0, asksForTea),
+		{Kind: "assistant", Text: "At four."},
+		{Kind: "tool-call", Tool: "oven", Text: "preheat"},
+		{Kind: "tool-result", Tool: "oven", Text: "E12 door open", Failed: true},
+		userSaid(0, "What about the lemon cake, as before?"),
+		userSaid(0, "Do you remember who serves the tea?"),
+		userSaid(0, asksForTea),
+		{Kind: "user", Text: "rotate the tea", Plugin: "cron"},
+		userSaid(0, "Do you remember zzyzx?"),
+	} {
+		g.N = i + 1
+		if slow[g.N] {
+			mem.Hook(func(op, name string) error {
+				if op == "read" && name == "tea.md" {
+					mu.Lock()
+					defer mu.Unlock()
+					now = now.Add(time.Second)
+				}
+				return nil
+			})
+		}
+		if _, err := s.Suggest(ctx, g); err != nil {
+			t.Fatal(err)
+		}
+		mem.Hook(nil)
+		piece := gate.Segment(g)
+		run.Steps = append(run.Steps, gate.Step{Input: gate.Input{Segment: &piece}})
+	}
+	rows := shadowLines(t, mem)
+	x := lexical.New()
+	for _, m := range listed(t, r) {
+		if m.Trust >= UserObserved {
+			x.Put(document(m.Path, m))
+		}
+	}
+	voided := 0
+	for i, row := range rows {
+		for _, d := range row.Dropped {
+			if d.Stage == "async" {
+				run.Steps[i].Void, voided = d.Reason, voided+1
+			}
+		}
+	}
+	results, err := run.Replay(func(l gate.Lookup) (hits []gate.Hit, dropped []gate.Drop) {
+		found, _ := x.Search(lexical.Query{Text: l.Text, Max: maxSuggest, Day: dayOf(now)})
+		for _, h := range found {
+			hits = append(hits, gate.Hit{ID: h.ID, Score: h.Score})
+		}
+		return hits, nil
+	})
+	if err != nil || len(results) != len(rows) || voided != 1 {
+		t.Fatal(err, len(results), len(rows), voided)
+	}
+	outcomes := map[string]bool{}
+	for i, row := range rows {
+		d := results[i].Decision
+		signals := map[string]int64{}
+		for k, v := range d.Signals {
+			if v != 0 {
+				signals[gate.Signal(k).String()] = v
+			}
+		}
+		if len(signals) == 0 {
+			signals = nil
+		}
+		want := shadowGate{d.Policy, d.Action, d.Phase, d.Reason, d.Raw, d.Hesitation, d.Latched, d.Cooldown, signals}
+		var live, replayed []string
+		for _, h := range row.Hits {
+			live = append(live, fmt.Sprint(h.Row, " ", h.Score))
+		}
+		for _, h := range results[i].Hits {
+			replayed = append(replayed, fmt.Sprint(placedBy(r, h.ID), " ", h.Score))
+		}
+		if diff := cmp.Diff(row.Gate, want) + cmp.Diff(live, replayed); diff != "" || row.Outcome != results[i].Outcome || row.N != d.N {
+			t.Errorf("segment %d: %s, replayed %s\n%s", row.N, row.Outcome, results[i].Outcome, diff)
+		}
+		outcomes[row.Outcome] = true
+	}
+	if len(outcomes) != 4 {
+		t.Errorf("control: %v", outcomes)
 	}
 }

@@ -7,6 +7,13 @@
 //
 //	go run ./examples/recall-eval -gate FILE          # when a memory is worth a look: labelled conversations
 //	go run ./examples/recall-eval -cases DIR -leak    # what Session.Suggest hands out of another room: must be nothing
+//	go run ./examples/recall-eval -replay FILE        # a recorded conversation again: equal, field by field, or exit code 1
+//	go run ./examples/recall-eval -audit DIR          # what the rows of a shadow audit add up to
+//
+// A recorded conversation is JSON lines: a head that names the policies, then each memory and
+// each segment, with its result where there is one, and "void" where a deadline or another
+// segment made that count for nothing (see testdata/runs). -replay -json records: it prints the
+// run with the results of now.
 //
 // A conversation is one JSON object a line: id; segments, each with kind, text, tool,
 // plugin, failed, child and at, in milliseconds; and label, a letter for each segment:
@@ -46,29 +53,42 @@ import (
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) int {
-	flags := cli.Flags("recall-eval", "-cases DIR [-policy NAME | -leak] [-json], or -gate FILE [-json]", errs)
+	flags := cli.Flags("recall-eval", "-cases DIR [-policy NAME | -leak] [-json], or -gate FILE, -replay FILE or -audit DIR [-json]", errs)
 	cases := flags.String("cases", "", "folder that holds sets of corpus.jsonl and queries.jsonl")
 	gateFile := flags.String("gate", "", "file of labelled conversations, one a line")
+	replayFile := flags.String("replay", "", "file of one recorded conversation, with its memories and results")
+	auditDir := flags.String("audit", "", "folder of a shadow audit: .scribe/shadow of a room")
 	leak := flags.Bool("leak", false, "with -cases: ask every scope's queries in every scope's room")
 	policy := flags.String("policy", lexical.Version, "with -cases: the ranking, one of "+strings.Join(policies(), ", "))
 	asJSON := flags.Bool("json", false, "print one JSON object instead of text")
 	if code, ok := cli.Parse(flags, args); !ok {
 		return code
 	}
+	var alone []string
+	for name, value := range map[string]string{"-audit": *auditDir, "-gate": *gateFile, "-replay": *replayFile} {
+		if value != "" {
+			alone = append(alone, name)
+		}
+	}
+	slices.Sort(alone)
 	switch {
 	case !slices.Contains(policies(), *policy):
 		return cli.Wrong(flags, "no policy %q: it is one of %s", *policy, strings.Join(policies(), ", "))
 	case *leak && *policy != lexical.Version:
 		return cli.Wrong(flags, "-leak asks rooms, which have the default policy alone")
-	case *gateFile != "" && (*cases != "" || *leak || *policy != lexical.Version):
-		return cli.Wrong(flags, "-gate runs alone")
-	case *cases == "" && *gateFile == "":
+	case len(alone) > 1 || len(alone) == 1 && (*cases != "" || *leak || *policy != lexical.Version):
+		return cli.Wrong(flags, "%s runs alone", alone[0])
+	case *cases == "" && len(alone) == 0:
 		return cli.Wrong(flags, "-cases is missing")
 	}
 	do := func() error { return evaluate(*cases, *policy, *asJSON, out) }
 	switch {
 	case *gateFile != "":
 		do = func() error { return gates(*gateFile, *asJSON, out) }
+	case *replayFile != "":
+		do = func() error { return replays(*replayFile, *asJSON, out) }
+	case *auditDir != "":
+		do = func() error { return audits(*auditDir, *asJSON, out) }
 	case *leak:
 		do = func() error { return leaks(*cases, *asJSON, out) }
 	}

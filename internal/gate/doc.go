@@ -36,6 +36,10 @@
 // (testdata/cases.jsonl). A change of any weight, threshold or word is a new version; a
 // test holds a digest of each.
 //
+// A [Run] is a conversation as it was recorded, with the memories that it was searched in.
+// What no replay can find out, that a deadline fired or that another segment came first,
+// stands in it as it was; all else is worked out again, and is equal field by field.
+//
 // # Not guaranteed
 //
 // Understanding. The signals are words and shapes, in English and Chinese.

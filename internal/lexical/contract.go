@@ -27,8 +27,13 @@ const Version = "lexical_1"
 // record has any phrase; recency halves in 30 days from a date that can be trusted, and is a
 // half without one. It is plain data; change none that has a version.
 //
-// What it leaves open is decided here and named so: the words are the gate's, phrases are
-// what stands in quotation marks, and a heading has a mean length of its own.
+// Exact are the formulas, weights, thresholds, the day boundary, the order of equal totals,
+// what counts as a duplicate, every budget and every reason. What the contract leaves open is
+// decided here: the weights of a term's origin, of which it gives the order alone; phrases,
+// which are what stands in quotation marks; and the mean length of headings, which is one
+// of its own. Not exact are its stop words: for the second version it names a Chinese list
+// of 507 words of another project and does not give it, so both use the gate's own, far
+// fewer, and a total may be lower by the share of a common word that it would have dropped.
 //
 // It is not the default, for what its labelled fixtures show (testdata/contract.jsonl): a
 // long query makes every share small, so that Least drops the answers of a dialogue;
@@ -71,8 +76,8 @@ func PreV1() Contract {
 	}
 }
 
-// PreV2 is lexical_pre_v2: the first with BM25 in place of plain coverage. The list of
-// Chinese stop words that came with it is another's, and not here.
+// PreV2 is lexical_pre_v2: the first with BM25 in place of plain coverage. See [Contract]
+// for its stop words.
 func PreV2() Contract {
 	c := PreV1()
 	c.Version, c.Saturated, c.K1, c.B = "lexical_pre_v2", true, 1_200_000, 750_000
