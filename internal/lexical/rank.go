@@ -80,6 +80,7 @@ func (s *search) find(r *ranked) {
 			with |= probeBit(i)
 		}
 	}
+	r.with = with
 	var exact mask
 	if with&rest != 0 {
 		r.have, exact = s.places(&s.x.slots[r.slot])
@@ -164,7 +165,12 @@ func (s *search) share(v, weight int64) int64 { return v * 1000 / max(1, s.sum) 
 func (s *search) closely(r *ranked) {
 	best, pairs := int64(0), int64(0)
 	if r.own > 1 {
-		s.places(&s.x.slots[r.slot])
+		d := &s.x.slots[r.slot]
+		if r.own > maxNeedles || r.with&rest != 0 {
+			s.places(d)
+		} else {
+			s.spots(d, r.with)
+		}
 		best, pairs = s.together()
 	}
 	best = max(best, s.alone(&r.have))
@@ -196,13 +202,14 @@ func (s *search) alone(m *mask) (best int64) {
 // ask marks the terms of the query, for places. Those whose lists were not read are not
 // looked for.
 func (s *search) ask() {
+	s.needles = s.needles[:0]
 	for i := range s.probes {
 		p := &s.probes[i]
-		if m := uint16(i) + 1 + maxUnits; p.joined {
-			s.mark[p.term] = m
-		} else {
-			s.mark[p.term] = uint16(p.units.first()) + 1
+		u := uint16(p.units.first())
+		if s.mark[p.term] = u + 1; p.joined {
+			s.mark[p.term] = uint16(i) + 1 + maxUnits
 		}
+		s.needles = append(s.needles, needleOf(p.term, u))
 	}
 }
 
@@ -241,6 +248,25 @@ func (s *search) together() (best, pairs int64) {
 		best = max(best, here)
 	}
 	return best, pairs
+}
+
+// spots is places for a document whose probes are few and known: it leaves in s.met where
+// its units are.
+func (s *search) spots(d *slot, with uint64) {
+	var needles [maxNeedles]needle
+	n := 0
+	for set := with; set != 0; set &= set - 1 {
+		if i := bits.TrailingZeros64(set); !s.probes[i].joined {
+			needles[n] = s.needles[i]
+			n++
+		}
+	}
+	s.met = spot(s.met[:0], needles[:n], d.terms, d.words())
+	for i := range s.met {
+		if s.met[i].at++; s.met[i].at > d.title {
+			s.met[i].at += titleGap
+		}
+	}
 }
 
 // places finds the units of a document: where, in s.met, which, and which of them in

@@ -45,10 +45,11 @@ type candidate struct {
 // ranked is one of the best.
 type ranked struct {
 	slot  uint32
-	score int64 // BM25F alone, then all of Parts
-	most  int64 // what the score can be at most, wherever the words are
-	have  mask  // the units that it has
-	own   int   // how many of them have a place of their own: at most so many
+	score int64  // BM25F alone, then all of Parts
+	most  int64  // what the score can be at most, wherever the words are
+	have  mask   // the units that it has
+	with  uint64 // the probes, as in tally
+	own   int    // how many of them have a place of their own: at most so many
 	parts Parts
 }
 
@@ -71,20 +72,21 @@ type search struct {
 	sum    int64 // idf of all units
 
 	// The documents.
-	tally  []tally  // by slot
-	seen   []uint64 // by slot, a bit each: those with a tally
-	crowds int      // how many probes have crowds; they are the last
-	most   int64    // no score is greater
-	table  saturations
-	count  [1024]uint32 // of scores, see rung
-	shift  int
-	chosen []candidate
-	best   []ranked
-	turns  []int    // the best, in the order in which they are looked at
-	first  []int    // those with the best final scores so far
-	mark   []uint16 // by term: its unit + 1, or its joined probe + 1 + maxUnits
-	met    []place  // of the document at hand
-	placed [maxUnits]struct {
+	tally   []tally  // by slot
+	seen    []uint64 // by slot, a bit each: those with a tally
+	crowds  int      // how many probes have crowds; they are the last
+	most    int64    // no score is greater
+	table   saturations
+	count   [1024]uint32 // of scores, see rung
+	shift   int
+	chosen  []candidate
+	best    []ranked
+	turns   []int    // the best, in the order in which they are looked at
+	first   []int    // those with the best final scores so far
+	mark    []uint16 // by term: its unit + 1, or its joined probe + 1 + maxUnits
+	needles []needle // by probe
+	met     []place  // of the document at hand
+	placed  [maxUnits]struct {
 		last uint32 // a unit's last place in the document at hand, from 1
 		in   uint32 // how often it is in the stretch at hand
 		pair int    // the last pair whose second it is; -1: none
