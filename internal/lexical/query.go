@@ -217,7 +217,10 @@ func (s *search) unit(w *spoken) int {
 	if id, ok := s.x.dict.find(term); ok && s.x.lists[id].df > 0 {
 		df, u.term, u.probe = s.x.lists[id].df, int64(id), len(s.probes)
 	}
-	u.idf, u.weight = idf(s.x.live, int(df)), root(idf(max(s.x.live, coverageDocs), int(df)))
+	u.idf = idf(s.x.live, int(df))
+	if u.weight = root(u.idf); s.x.live < coverageDocs {
+		u.weight = root(idf(coverageDocs, int(df)))
+	}
 	if u.term >= 0 {
 		p := probe{term: uint32(u.term), df: df, weight: asUnit, idf: u.idf}
 		if u.date {

@@ -53,20 +53,21 @@ type place struct {
 // there are none when not even one covers enough.
 func (s *search) floor() {
 	s.ask()
-	s.best = s.best[:0]
+	s.best = slices.Grow(s.best[:0], MaxHits)
 	var top int64
 	for _, c := range s.chosen {
-		r := ranked{slot: c.slot, score: c.score}
-		s.find(&r)
+		s.best = append(s.best, ranked{slot: c.slot, score: c.score})
+		r := &s.best[len(s.best)-1]
+		s.find(r)
 		top = max(top, r.parts.Coverage)
-		s.best = append(s.best, r)
+		if r.parts.Coverage*100 < s.total*hitFloor {
+			s.best = s.best[:len(s.best)-1]
+		}
 	}
-	n := len(s.best)
 	if top*100 < s.total*coverageFloor {
 		s.best = s.best[:0]
 	}
-	s.best = slices.DeleteFunc(s.best, func(r ranked) bool { return r.parts.Coverage*100 < s.total*hitFloor })
-	s.drops.Below = n - len(s.best)
+	s.drops.Below = len(s.chosen) - len(s.best)
 	if len(s.best) == 0 {
 		s.drops.Below, s.drops.Ranked = s.drops.Below+s.drops.Ranked, 0 // what ranks lower covers no more
 	}
@@ -113,7 +114,7 @@ func (s *search) look(limit int, day int32) {
 		if day > 0 {
 			r.parts.Recency = recency(day, s.x.slots[r.slot].day) * ofRecency / 1000
 		}
-		r.most = r.parts.Terms + r.parts.Exact + r.parts.Recency + s.share(s.idf(&r.have), ofWindow)
+		most := r.parts.Terms + r.parts.Exact + r.parts.Recency + s.share(s.idf(&r.have), ofWindow)
 		if r.own > 1 {
 			pairs := int64(0)
 			for j := range s.pairs {
@@ -121,15 +122,15 @@ func (s *search) look(limit int, day int32) {
 					pairs += p.weight
 				}
 			}
-			r.most += s.share(pairs, ofPairs)
+			most += s.share(pairs, ofPairs)
 		}
-		s.turns = append(s.turns, i)
+		s.turns = append(s.turns, turn{most, i})
 	}
-	slices.SortFunc(s.turns, func(a, b int) int { return cmp.Compare(s.best[b].most, s.best[a].most) })
-	for _, i := range s.turns {
-		r := &s.best[i]
+	slices.SortFunc(s.turns, func(a, b turn) int { return cmp.Compare(b.most, a.most) })
+	for _, next := range s.turns {
+		i, r := next.best, &s.best[next.best]
 		if len(s.first) == limit {
-			if r.most < s.best[s.first[limit-1]].score {
+			if next.most < s.best[s.first[limit-1]].score {
 				break // as are all that follow
 			}
 			s.closely(r)

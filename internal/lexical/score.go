@@ -30,7 +30,7 @@ func (s *search) accumulate() int {
 	s.table.prepare(int64(s.x.live), s.x.total)
 	s.order()
 	n := len(s.probes) - s.crowds
-	var read, left int64 // the most that the lists give which were read, and which were not
+	var read, left int64 // the most that those lists give which are read, and which are not
 	for i := range s.probes {
 		p := &s.probes[i]
 		if i < n {
@@ -40,16 +40,18 @@ func (s *search) accumulate() int {
 			left += p.most
 		}
 	}
-	bar := int64(0)
+	bar, reach := int64(0), read // the bar as far as is known, and the greatest that it can be
 	for ; n < len(s.probes); n++ {
 		p := &s.probes[n]
-		if left < read {
-			if bar = s.bar(); left < bar {
+		if left < reach {
+			bar = s.bar()
+			if left < bar {
 				break
 			}
+			reach = bar + 1<<s.shift
 		}
 		s.creditCrowd(p)
-		read, left = read+p.most, left-p.most
+		reach, left = reach+p.most, left-p.most
 	}
 	rest := s.probes[n:]
 	if len(rest) == 0 {

@@ -46,11 +46,17 @@ type candidate struct {
 type ranked struct {
 	slot  uint32
 	score int64  // BM25F alone, then all of Parts
-	most  int64  // what the score can be at most, wherever the words are
 	have  mask   // the units that it has
 	with  uint64 // the probes, as in tally
 	own   int    // how many of them have a place of their own: at most so many
 	parts Parts
+}
+
+// turn is when one of the best is looked at: those with the greatest scores that they can
+// have, wherever their words are, come first.
+type turn struct {
+	most int64
+	best int
 }
 
 // search is a query taken apart against one index, and what finding its hits needs.
@@ -77,11 +83,11 @@ type search struct {
 	crowds  int      // how many probes have crowds; they are the last
 	most    int64    // no score is greater
 	table   saturations
-	count   [1024]uint32 // of scores, see rung
+	count   [512]uint32 // of scores, see rung
 	shift   int
 	chosen  []candidate
 	best    []ranked
-	turns   []int    // the best, in the order in which they are looked at
+	turns   []turn
 	first   []int    // those with the best final scores so far
 	mark    []uint16 // by term: its unit + 1, or its joined probe + 1 + maxUnits
 	needles []needle // by probe
