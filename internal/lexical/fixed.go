@@ -87,7 +87,7 @@ func gain(worth, tf, damp int64) int64 { return worth * saturation(tf, damp) >> 
 type saturations struct {
 	n, total     int64 // of the documents that it was made for
 	fixed, slope int64
-	known        [tabled][1024]uint32 // by weight in grains, by length; 0: not reckoned
+	known        [tabled << 10]uint32 // by weight in grains and ten bits of length; 0: not reckoned
 }
 
 const tabled = 40 / grain
@@ -99,23 +99,22 @@ func (t *saturations) prepare(n, total int64) {
 	}
 	t.n, t.total = n, total
 	t.fixed, t.slope = damping(n, total)
-	t.known = [tabled][1024]uint32{}
+	t.known = [len(t.known)]uint32{}
 }
 
-// of gives the saturation of a weight in grains.
-func (t *saturations) of(tf, length uint32) int64 {
-	if tf < tabled && length < uint32(len(t.known[0])) {
-		if v := t.known[tf][length]; v != 0 {
-			return int64(v)
-		}
+// at gives the saturation of a weight in grains, if it is known, or 0. Loops ask it before
+// reckon, since the compiler puts it in their place.
+func (t *saturations) at(tf, length uint32) int64 {
+	if i := tf<<10 | length; length < 1<<10 && i < uint32(len(t.known)) {
+		return int64(t.known[i])
 	}
-	return t.reckon(tf, length)
+	return 0
 }
 
 func (t *saturations) reckon(tf, length uint32) int64 {
 	v := saturation(int64(tf)*grain, t.damp(length))
-	if tf < tabled && length < uint32(len(t.known[0])) {
-		t.known[tf][length] = uint32(v)
+	if tf < tabled && length < 1<<10 {
+		t.known[tf<<10|length] = uint32(v)
 	}
 	return v
 }

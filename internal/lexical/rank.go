@@ -1,7 +1,6 @@
 package lexical
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 )
@@ -126,8 +125,16 @@ func (s *search) look(limit int, day int32) {
 		}
 		s.turns = append(s.turns, turn{most, i})
 	}
-	slices.SortFunc(s.turns, func(a, b turn) int { return cmp.Compare(b.most, a.most) })
-	for _, next := range s.turns {
+	for left := s.turns; len(left) > 0; left = left[:len(left)-1] {
+		// Most are never looked at, so they are not put in order.
+		k := 0
+		for j := range left {
+			if left[j].most > left[k].most {
+				k = j
+			}
+		}
+		next := left[k]
+		left[k] = left[len(left)-1]
 		i, r := next.best, &s.best[next.best]
 		if len(s.first) == limit {
 			if next.most < s.best[s.first[limit-1]].score {

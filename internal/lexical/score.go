@@ -66,9 +66,12 @@ func (s *search) accumulate() int {
 			}
 		}
 	}
+	if len(rest) > 0 {
+		bar = s.raise(rest, bar)
+	}
 	for i := range rest {
-		left -= rest[i].most
 		s.lookUp(&rest[i], bar-left)
+		left -= rest[i].most
 	}
 	s.drops.Ranked = s.union(rest)
 	return len(rest)
@@ -87,7 +90,7 @@ func (s *search) order() {
 			most = uint32(s.x.crowds[l.rest-crowded].most)
 		}
 		p.worth = p.idf * p.weight / asUnit
-		p.most = max(1, p.worth*s.table.of(most, 0)>>fracBits)
+		p.most = max(1, p.worth*s.table.reckon(most, 0)>>fracBits)
 		s.most += p.most
 	}
 	slices.SortStableFunc(s.probes, func(a, b probe) int {
@@ -125,8 +128,12 @@ func (s *search) credit(p *probe, bit uint64) {
 		if length == 0 {
 			continue // removed
 		}
+		sat := s.table.at(tf/grain, length-1)
+		if sat == 0 {
+			sat = s.table.reckon(tf/grain, length-1)
+		}
 		t := &s.tally[at]
-		t.score += max(1, p.worth*s.table.of(tf/grain, length-1)>>fracBits)
+		t.score += max(1, p.worth*sat>>fracBits)
 		t.with |= bit
 		s.seen[at/64] |= 1 << (at % 64)
 	}
@@ -140,29 +147,59 @@ func (s *search) creditCrowd(p *probe) {
 		s.seen[w] |= set & s.x.there[w]
 		for ; set != 0; set &= set - 1 {
 			at := w*64 + bits.TrailingZeros64(set)
-			tf := c.tf[k]
+			tf := uint32(c.tf[k])
 			k++
-			if length := s.x.length[at]; length > 0 {
-				s.tally[at].score += max(1, p.worth*s.table.of(uint32(tf), length-1)>>fracBits)
+			length := s.x.length[at]
+			if length == 0 {
+				continue // removed
 			}
+			sat := s.table.at(tf, length-1)
+			if sat == 0 {
+				sat = s.table.reckon(tf, length-1)
+			}
+			s.tally[at].score += max(1, p.worth*sat>>fracBits)
 		}
 	}
 }
 
-// lookUp adds what a crowd gives to the chosen, and lets those go that are below a bar
-// then.
+// lookUp adds what a crowd gives to the chosen, but for those below a bar, which go.
 func (s *search) lookUp(p *probe, bar int64) {
-	c := s.x.crowd(p.term)
 	kept := s.chosen[:0]
 	for _, d := range s.chosen {
-		if tf := c.find(d.slot); tf > 0 {
-			d.score += max(1, p.worth*s.table.of(tf, s.x.length[d.slot]-1)>>fracBits)
-		}
 		if d.score >= bar {
+			d.score += s.gain(p, d.slot)
 			kept = append(kept, d)
 		}
 	}
 	s.chosen = kept
+}
+
+// raise gives a higher bar: what the chosen that reach it already come to with the rest.
+func (s *search) raise(rest []probe, bar int64) int64 {
+	s.count = [len(s.count)]uint32{}
+	for _, d := range s.chosen {
+		if d.score >= bar {
+			for i := range rest {
+				d.score += s.gain(&rest[i], d.slot)
+			}
+			s.count[d.score>>s.shift]++
+		}
+	}
+	return max(bar, s.rung())
+}
+
+// gain is what a crowd gives to one document.
+func (s *search) gain(p *probe, slot uint32) int64 {
+	tf := s.x.crowd(p.term).find(slot)
+	if tf == 0 {
+		return 0
+	}
+	length := s.x.length[slot] - 1
+	sat := s.table.at(tf, length)
+	if sat == 0 {
+		sat = s.table.reckon(tf, length)
+	}
+	return max(1, p.worth*sat>>fracBits)
 }
 
 // union is the number of documents with a tally or in one of the crowds.
