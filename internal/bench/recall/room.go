@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/memoryroom/scribe"
@@ -35,7 +34,7 @@ func roomOf(out io.Writer, c *notes, dir string, all []result) error {
 		return err
 	}
 	time.Sleep(3 * time.Second) // a file younger than two seconds is read again
-	q := scribe.Query{Text: strings.Join(c.queries[0], " "), Max: 5}
+	q := scribe.Query{Text: c.questions[0].text, Max: 5}
 	step := func(name string, f func() error) error {
 		start := cpu()
 		err := f()
@@ -75,7 +74,7 @@ func roomOf(out io.Writer, c *notes, dir string, all []result) error {
 	}
 	for _, r := range all {
 		if r.name == "ripgrep" {
-			fmt.Fprintf(out, "%-45s %8.1f ms CPU\n", "one ripgrep", r.query/1e3)
+			fmt.Fprintf(out, "%-45s %8.1f ms CPU\n", "one ripgrep", r.query[c.questions[0].kind]/1e3)
 		}
 	}
 	return nil
