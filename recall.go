@@ -366,6 +366,15 @@ func (g *Guard) recall(ctx context.Context, args map[string]any) Ruling {
 	return said(a.text())
 }
 
+// cutNotes are what a model is told beside the hits of what is not among them, or was not
+// looked for.
+var cutNotes = [...]struct{ reason, says string }{
+	{dropDuplicate, "(%d more memories have the very text of one above)"},
+	{dropStale, "(%d more memories match and are not what was accepted by now; they are left out)"},
+	{dropTerms, "(%d words at the end of the query were not looked for; ask for less at once)"},
+	{dropScan, "(%d words of the query are too common to be looked for; ask with rarer ones)"},
+}
+
 // text is the answer for a model: every hit that it counts, and what was cut.
 func (a *answer) text() string {
 	var b strings.Builder
@@ -384,8 +393,10 @@ func (a *answer) text() string {
 	if n := a.drops[dropBytes]; n > 0 {
 		fmt.Fprintf(&b, "(%d more memories match and do not fit here; ask more precisely, or for fewer)\n", n)
 	}
-	if n := a.drops[dropDuplicate]; n > 0 {
-		fmt.Fprintf(&b, "(%d more memories have the very text of one above)\n", n)
+	for _, cut := range cutNotes {
+		if n := a.drops[cut.reason]; n > 0 {
+			fmt.Fprintf(&b, cut.says+"\n", n)
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

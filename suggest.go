@@ -65,7 +65,17 @@ type suggesting struct {
 // find is a query that found something.
 type find struct {
 	query string
-	hits  []Hit // without texts
+	found []found
+}
+
+// found names a memory and its bytes; a session keeps no more of what it found.
+type found struct{ room, path, hash string }
+
+func foundIn(hits []Hit) (all []found) {
+	for _, h := range hits {
+		all = append(all, found{h.Room, h.Memory.Path, h.Memory.Hash})
+	}
+	return all
 }
 
 // Suggest is for the host to call with each piece of a conversation once it is accepted,
@@ -246,18 +256,18 @@ func (s *Session) consider(ctx context.Context, g Segment) attempt {
 func (s *Session) fresh(finds []find) (queries []string) {
 	rooms := s.rooms()
 	for _, f := range finds {
-		if len(f.hits) > 0 && s.stand(rooms, f.hits) {
+		if s.stand(rooms, f.found) {
 			queries = append(queries, f.query)
 		}
 	}
 	return queries
 }
 
-// stand reports whether every hit is accepted in its room with the hash that it had.
-func (s *Session) stand(rooms []*Room, hits []Hit) bool {
-	for _, h := range hits {
+// stand reports whether all of it is accepted in its room with the hash that it had.
+func (s *Session) stand(rooms []*Room, all []found) bool {
+	for _, f := range all {
 		if !slices.ContainsFunc(rooms, func(r *Room) bool {
-			return r.opts.Name == h.Room && r.stateNow().Accepted[h.Memory.Path].Hash == h.Memory.Hash
+			return r.opts.Name == f.room && r.stateNow().Accepted[f.path].Hash == f.hash
 		}) {
 			return false
 		}
@@ -320,17 +330,13 @@ func (s *Session) finish(try *attempt, hits []Hit, err error) {
 	case err != nil:
 		void(outcomeError, dropInternal)
 		try.err = err
-	case !s.stand(s.rooms(), hits):
+	case !s.stand(s.rooms(), foundIn(hits)):
 		void(outcomeStale, dropStaleIndex)
 	case len(hits) == 0:
 		try.outcome = outcomeEmpty
 	default:
 		try.outcome, try.hits = outcomeCompleted, hits
-		kept := slices.Clone(hits)
-		for i := range kept {
-			kept[i].Text, kept[i].Snippet = "", ""
-		}
-		sg.finds = append(sg.finds, find{try.decision.Query, kept})
+		sg.finds = append(sg.finds, find{try.decision.Query, foundIn(hits)})
 		sg.finds = slices.Clone(sg.finds[max(0, len(sg.finds)-maxFinds):])
 	}
 	if sg.newest == try.segment.N {
