@@ -33,6 +33,21 @@ func smallDisk(t *testing.T, limit string) (dir string) {
 	return dir
 }
 
+// fastDir is a directory for rooms that need no disk: in memory, where there is such a place.
+func fastDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "scribe")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
 // limits of the size, in KiB, and of the number of files: a few that end in different
 // places of a change, or many.
 func limits() (all []string) {

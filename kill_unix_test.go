@@ -207,6 +207,9 @@ func TestG10_EditorSaves(t *testing.T) {
 		want = 20
 	}
 	t.Run("scribe", func(t *testing.T) {
+		if *soak {
+			t.Parallel() // most of the time passes between two saves
+		}
 		dir := filepath.Join(t.TempDir(), "room")
 		r, err := Open(dir, nil)
 		if err != nil {
@@ -220,6 +223,9 @@ func TestG10_EditorSaves(t *testing.T) {
 		}
 	})
 	t.Run("naive", func(t *testing.T) {
+		if *soak {
+			t.Parallel()
+		}
 		dir := t.TempDir()
 		file := filepath.Join(dir, "a.md")
 		displaced, lost := editorBeside(t, dir, want, func(n int) (bool, error) { return writeNaive(file, n) }, func() map[string]bool { return everyText(t, dir) })

@@ -117,11 +117,7 @@ func refusedAt(name, kind string) bool {
 // hangs, nothing is followed, nothing outside changes or comes in, each refusal names a place
 // in the room, and once the plant is gone the room is as it was.
 func TestG2_Plants(t *testing.T) {
-	base := t.TempDir()
-	if dir, err := os.MkdirTemp("/dev/shm", "scribe"); err == nil {
-		base = dir
-		t.Cleanup(func() { os.RemoveAll(dir) })
-	}
+	base := fastDir(t)
 	model := filepath.Join(base, "model")
 	plantedRoom(t, model)
 	kinds := sortedKeys(plants)

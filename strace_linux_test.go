@@ -109,11 +109,7 @@ func newTracer(t *testing.T) *tracer {
 	if err != nil {
 		t.Skipf("needs strace: %v", err)
 	}
-	tr := &tracer{T: t, strace: strace, base: t.TempDir()}
-	if dir, err := os.MkdirTemp("/dev/shm", "scribe"); err == nil { // what is in the kernel does not depend on a disk
-		tr.base = dir
-		t.Cleanup(func() { os.RemoveAll(dir) })
-	}
+	tr := &tracer{T: t, strace: strace, base: fastDir(t)} // what is in the kernel does not depend on a disk
 	r, err := Open(filepath.Join(tr.base, "model"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +225,7 @@ func (tr *tracer) run(call, inject string, errno syscall.Errno) (ended, counted 
 }
 
 // writingCalls are the system calls that write, and openat, which may.
-var writingCalls = []string{"openat", "mkdirat", "write", "fsync", "sync_file_range", "renameat", "renameat2", "linkat", "unlinkat", "flock"}
+var writingCalls = []string{"openat", "mkdirat", "write", "fsync", "sync_file_range", "renameat", "renameat2", "linkat", "unlinkat", "flock", "io_submit", "io_getevents"}
 
 // TestG10_KillAtEverySyscall kills a process at each call of each system call that writes,
 // or that comes between two of those, and opens what it leaves: what it acknowledged is
