@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -72,9 +73,10 @@ type Result struct {
 
 // Hit is a record that was found.
 type Hit struct {
-	ID     string `json:"id"`
-	Digest string `json:"digest"` // of its text
-	Score  int64  `json:"score"`  // 1e-6
+	ID        string `json:"id"`
+	Digest    string `json:"digest"`              // of its text
+	Score     int64  `json:"score"`               // 1e-6
+	Candidate string `json:"candidate,omitempty"` // of this result alone; a replay gives it
 }
 
 // Drop is what was not handed out, by the reasons of the contract.
@@ -123,7 +125,7 @@ func (run *Run) Replay(find func(Lookup) (hits []Hit, dropped []Drop)) ([]Result
 				finds = append(slices.Clone(finds[max(0, len(finds)+1-MaxFinds):]), r.Decision.Query)
 			}
 		}
-		r.ID = "ret_" + brief("retrieval", run.Session, fmt.Sprint(r.Decision.N), r.Decision.Segment, r.Index, p.Version, run.Lexical)
+		run.name(&r)
 		out = append(out, r)
 	}
 	return out, nil
@@ -138,8 +140,39 @@ func policyOf(version string) (Policy, error) {
 	return Policy{}, fmt.Errorf("no gate policy %.40q: it is one of %s, %s", version, Contract().Version, Calibrated().Version)
 }
 
-// index names the records, in whatever order they are.
+// name gives a result and its hits their IDs: the contract's under its policy, but of what was
+// not searched, for which it has none.
+func (run *Run) name(r *Result) {
+	contract := run.Gate == Contract().Version && r.Index != ""
+	n := r.Decision.N
+	if contract {
+		r.ID = ContractRetrieval(run.Session, int64(n), strconv.Itoa(n), r.Index, run.Gate, run.Lexical)
+	} else {
+		r.ID = "ret_" + brief("retrieval", run.Session, strconv.Itoa(n), r.Decision.Segment, r.Index, run.Gate, run.Lexical)
+	}
+	for i := range r.Hits {
+		h := &r.Hits[i]
+		if contract {
+			h.Candidate = ContractCandidate(r.ID, h.ID, "", 0, h.Digest)
+		} else {
+			h.Candidate = "cand_" + brief("candidate", r.ID, h.ID, h.Digest)
+		}
+	}
+}
+
+// index names the records, in whatever order they are. Under the contract's policy each is
+// a source of its own, as a memory is a file here.
 func (run *Run) index() string {
+	if run.Gate == Contract().Version {
+		sources := make([]Source, len(run.Records))
+		for i, r := range run.Records {
+			sources[i] = Source{Scope: "User", Ref: r.ID, Digest: r.Digest()}
+			if r.Workspace {
+				sources[i].Scope = "Workspace"
+			}
+		}
+		return ContractIndex(sources)
+	}
 	lines := make([]string, len(run.Records))
 	for i, r := range run.Records {
 		lines[i] = fmt.Sprintf("%q %s %d %t", r.ID, r.Digest(), r.Day, r.Workspace)

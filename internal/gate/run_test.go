@@ -27,7 +27,7 @@ func finder(run *Run) func(Lookup) ([]Hit, []Drop) {
 				dropped = append(dropped, Drop{Reason: "no-lexical-match", ID: r.ID})
 				continue
 			}
-			hits = append(hits, Hit{r.ID, r.Digest(), score})
+			hits = append(hits, Hit{ID: r.ID, Digest: r.Digest(), Score: score})
 		}
 		slices.SortFunc(hits, func(a, b Hit) int {
 			if a.Score != b.Score {
