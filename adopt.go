@@ -185,11 +185,18 @@ func ownLines(state *journal.State, data []byte) []byte {
 }
 
 // hasLine says which paths' lines in MEMORY.md are the library's: those of memories,
-// and those that a memory which went has left behind.
+// and those that a memory which went has left behind, here or on a side that was joined.
 func hasLine(state *journal.State) func(path string) bool {
 	return func(path string) bool {
 		_, stands := state.Accepted[path]
-		_, stood := state.Tombs[path]
-		return stands || stood
+		return stands || hadLine(state, path)
 	}
+}
+
+// hadLine reports whether a path may have a line that nothing stands for any more.
+func hadLine(state *journal.State, path string) bool {
+	_, stood := state.Tombs[path]
+	_, seen := state.Outside[path]
+	_, purged := state.Purged[path]
+	return stood || seen || purged
 }

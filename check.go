@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"strings"
 
@@ -494,6 +495,19 @@ func (r *Room) findBytes(hash, path string, files []string) []byte {
 	return nil
 }
 
+// linesLeft yields the paths whose lines in MEMORY.md have to go.
+func linesLeft(state *journal.State) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, all := range []iter.Seq[string]{maps.Keys(state.Tombs), maps.Keys(state.Outside), maps.Keys(state.Purged)} {
+			for path := range all {
+				if _, stands := state.Accepted[path]; !stands && !yield(path) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // rebuiltIndex is MEMORY.md with exactly the lines that the room's state asks for.
 func (r *Room) rebuiltIndex(w *world) []byte {
 	var b batch
@@ -502,10 +516,8 @@ func (r *Room) rebuiltIndex(w *world) []byte {
 			b.line(path, m, parseTrust(w.state.Accepted[path].Trust), w.state.Accepted[path].Time)
 		}
 	}
-	for path := range w.state.Tombs {
-		if _, ok := w.state.Accepted[path]; !ok {
-			b.unline(path)
-		}
+	for path := range linesLeft(w.state) {
+		b.unline(path)
 	}
 	return patchIndex(unmergeIndex(w.index), b.set, b.drop, hasLine(w.state))
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/memoryroom/scribe/internal/entry"
 	"github.com/memoryroom/scribe/internal/journal"
-	"github.com/memoryroom/scribe/internal/relpath"
 )
 
 // A room under git is written in several clones, and git merges its files as text. With a
@@ -140,11 +139,12 @@ func (r *Room) wholeJournal() (data []byte, sealed []string, err error) {
 
 // joining is a join on its way.
 type joining struct {
-	begin *journal.State // before the trunk's first row
-	trunk []journal.Row
-	state *journal.State // after the rows of the trunk and those of the join so far
+	from  journal.Head   // where the trunk begins
+	begin *journal.State // before its first row
+	rows  []journal.Row  // the trunk's, and those of the join so far
+	state *journal.State // after them
 	head  journal.Head
-	lines []byte // the trunk's lines, and the join's
+	lines []byte // of the rows
 	marks []int64
 }
 
@@ -153,7 +153,7 @@ func (r *Room) newJoin(tree journal.Tree, begin *journal.State) (*joining, error
 	if err != nil {
 		return nil, tampered(err)
 	}
-	j := &joining{begin: begin, trunk: rows, state: begin.Clone(), head: tree.Trunk.To, lines: tree.Trunk.Data}
+	j := &joining{from: tree.Trunk.From, begin: begin, rows: rows, state: begin.Clone(), head: tree.Trunk.To, lines: tree.Trunk.Data}
 	r.fold(j.state, rows)
 	return j, nil
 }
@@ -170,6 +170,7 @@ func (r *Room) addJoined(j *joining, row journal.Row) error {
 		return err
 	}
 	j.state.Apply(rows[0])
+	j.rows = append(j.rows, rows[0])
 	j.lines, j.head = append(j.lines, data...), next
 	return nil
 }
@@ -182,99 +183,27 @@ func (r *Room) joinBranch(ctx context.Context, j *joining, branch journal.Branch
 	if err := r.disk.LibWriteNew(forkName(branch), branch.Data); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	row := journal.Row{Change: journal.Change{Op: journal.OpJoin}, Decision: journal.Decision{By: "join"}}
+	row := journal.Row{Change: journal.Change{Op: journal.OpJoin}, Decision: journal.Decision{By: byJoining}}
 	row.Ref, row.Digest, row.Reason = branch.From.Seq, branch.To.Hash, "kept in .scribe/"+forkName(branch)
 	if err := r.addJoined(j, row); err != nil {
 		return err
-	}
-	fork := j.begin.Clone()
-	if at := slices.IndexFunc(j.trunk, func(row journal.Row) bool { return row.Hash == branch.From.Hash }); at >= 0 {
-		r.fold(fork, j.trunk[:at+1])
-	} else if branch.From.Seq > j.begin.Seq {
-		return nil // it continues another branch: its rows are kept, and what they brought is a change made outside
 	}
 	rows, _, _, err := journal.Decode(branch.Data, branch.From, r.opts.Key)
 	if err != nil {
 		return tampered(err)
 	}
-	there := fork.Clone()
-	r.fold(there, rows)
-	d := &divergence{fork: fork, there: there, here: j.state.Clone(), brought: map[string]bool{}}
-	for _, row := range r.differences(d) {
-		if err := r.stageJoined(j, d, row); err != nil {
-			return err
+	fork, at := j.begin.Clone(), 0
+	if branch.From.Hash != j.from.Hash {
+		if at = 1 + slices.IndexFunc(j.rows, func(row journal.Row) bool { return row.Hash == branch.From.Hash }); at == 0 {
+			return nil // it continues another branch: its rows are kept, and what they brought is a change made outside
 		}
 	}
-	return nil
-}
-
-// divergence is three states: where two sides parted, and what each has come to.
-type divergence struct {
-	fork, here, there *journal.State
-	brought           map[string]bool // what there has in the archive, by name, that rows bring already
-}
-
-// stageJoined puts the bytes that a row rests on in their place, and adds the row. Without
-// its bytes a row would promise what is not there: then what it was about is a change made
-// outside.
-func (r *Room) stageJoined(j *joining, d *divergence, row journal.Row) error {
-	seq := j.head.Seq + 1
-	switch row.Op {
-	case journal.OpAdd, journal.OpReplace, journal.OpRestore, journal.OpStow:
-		data := r.joinedBytes(d, row.Path, row.New)
-		if data == nil && row.Op == journal.OpStow {
-			return nil // its row among those of the other side says that it was
-		}
-		if data == nil {
-			row.Op, row.Key, row.Trust, row.Rules, row.Approved = journal.OpObserve, "", "", nil, false
-			return r.addJoined(j, row)
-		}
-		if err := r.putVersion(seq, row.New, data); err != nil {
-			return err
-		}
-		if row.Op == journal.OpStow {
-			if err := r.disk.LibReplace(archiveName(seq, row.Path), data); err != nil {
-				return err
-			}
-		}
-	case journal.OpArchive:
-		acc := j.state.Accepted[row.Path]
-		data, err := r.version(acc.Seq, acc.Hash)
-		if err != nil {
-			return nil
-		}
-		if err := r.disk.LibReplace(archiveName(seq, row.Path), data); err != nil {
-			return err
-		}
-	case journal.OpPurge:
-		j.marks = append(j.marks, seq)
+	r.fold(fork, j.rows[:at])
+	d := &divergence{
+		room: r, j: j, fork: fork, here: r.sideFrom(fork, j.rows[at:]), there: r.sideFrom(fork, rows),
+		wiped: map[string]bool{}, brought: map[string]bool{},
 	}
-	return r.addJoined(j, row)
-}
-
-func (r *Room) putVersion(seq int64, hash string, data []byte) error {
-	err := r.disk.LibWriteNew(journal.VersionName(seq, hash), data)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
-}
-
-// joinedBytes finds the bytes that a side accepted, or the other one archived, at a path.
-func (r *Room) joinedBytes(d *divergence, path, hash string) []byte {
-	all := []journal.Accepted{d.there.Accepted[path], d.here.Accepted[path]}
-	for _, a := range d.there.Archived {
-		all = append(all, a.Accepted)
-	}
-	for _, a := range all {
-		if a.Hash != hash {
-			continue
-		}
-		if data, err := r.version(a.Seq, a.Hash); err == nil {
-			return data
-		}
-	}
-	return r.findBytes(hash, path, nil)
+	return d.join()
 }
 
 // finishJoin puts the journal in place. Purges of the other side are marked before, so that
@@ -316,178 +245,6 @@ func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error 
 	r.ledger = ledger{state: new(journal.State)}
 	_, err := r.syncLocked(true)
 	return err
-}
-
-// differences lists the rows that bring here what the other side did. Their order is that
-// of the paths.
-func (r *Room) differences(d *divergence) []journal.Row {
-	var rows []journal.Row
-	paths := map[string]bool{}
-	for _, s := range []*journal.State{d.fork, d.there} {
-		for path := range s.Accepted {
-			paths[path] = true
-		}
-	}
-	for path := range journal.Sorted(paths) {
-		rows = append(rows, r.difference(d, path)...)
-	}
-	for name, a := range journal.Sorted(d.there.Archived) {
-		if _, before := d.fork.Archived[name]; before || d.brought[name] {
-			continue
-		}
-		row := byJoin(journal.OpStow, a.Path, a.Origin)
-		row.New, row.Key, row.Rules, row.Approved, row.Category = a.Hash, a.Key, a.Rules, a.Approved, a.Category
-		rows = append(rows, row)
-	}
-	for id, h := range journal.Sorted(d.there.Pending) {
-		_, before := d.fork.Pending[id]
-		_, now := d.here.Pending[id]
-		data, err := r.disk.LibRead(pendingName(id), maxPendingFile)
-		if before || now || err != nil || journal.Sum(data) != h.Hash {
-			continue
-		}
-		row := byJoin(journal.OpHold, h.Path, h.Origin)
-		row.To, row.Old, row.New, row.Key, row.Act, row.ID, row.Digest, row.Plan, row.Rules = h.To, h.Base, h.Hash, h.Key, h.Op, id, h.Digest, h.Plan, h.Rules
-		rows = append(rows, row)
-	}
-	for id, h := range journal.Sorted(d.here.Pending) {
-		_, before := d.fork.Pending[id]
-		if _, waits := d.there.Pending[id]; before && !waits { // decided there
-			row := byJoin(journal.OpWithdraw, h.Path, journal.Origin{})
-			row.ID = id
-			rows = append(rows, row)
-		}
-	}
-	for digest := range journal.Sorted(d.there.Refused) {
-		_, before := d.fork.Refused[digest]
-		if _, now := d.here.Refused[digest]; !before && !now {
-			row := byJoin(journal.OpRefuse, "", journal.Origin{})
-			row.Digest = digest
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// byJoin is a row of a join, with what the other side's row said of where it came from.
-func byJoin(op, path string, o journal.Origin) journal.Row {
-	row := journal.Row{Change: journal.Change{Op: op, Path: path, Trust: o.Trust, Source: o.Source}, Decision: journal.Decision{By: o.By, Reason: "joined"}}
-	if row.By == "" {
-		row.By = "join"
-	}
-	return row
-}
-
-// difference lists the rows for one path.
-func (r *Room) difference(d *divergence, path string) []journal.Row {
-	was, stood := d.fork.Accepted[path]
-	here, stands := d.here.Accepted[path]
-	there, stays := d.there.Accepted[path]
-	changedThere := stood != stays || was.Hash != there.Hash || was.Trust != there.Trust
-	changedHere := stood != stands || was.Hash != here.Hash || was.Trust != here.Trust
-	both := changedThere && changedHere && stays && stands
-	switch {
-	case both && here.Hash == there.Hash:
-		return lowered(path, here, there)
-	case changedThere && stays && there.By == byWriter && d.withdrawn(d.here, path):
-		return []journal.Row{outsideOfJoin(path, there, "", "the operator took the memory back on this side")}
-	case changedHere && stands && here.By == byWriter && d.withdrawn(d.there, path):
-		row := byJoin(journal.OpRemove, path, journal.Origin{By: d.there.Tombs[path].By})
-		row.Old, row.Key = here.Hash, here.Key
-		return []journal.Row{row, outsideOfJoin(path, here, "", "the operator took the memory back on the other side")}
-	case changedThere && changedHere && !r.theirsLies(path, there.Hash, stays):
-		if !stays {
-			return nil // gone there, changed here: what was changed stays
-		}
-		var rows []journal.Row
-		if stood && stands {
-			rows = lowered(path, here, there)
-		}
-		if there.Hash == was.Hash && stands {
-			return rows // the text is changed here alone
-		}
-		return append(rows, outsideOfJoin(path, there, here.Hash, "the other side's text: both changed the memory"))
-	case changedThere && stays:
-		row := byJoin(journal.OpAdd, path, there.Origin)
-		if retired, back := d.restored(path); back {
-			row.Op, row.Ref = journal.OpRestore, retired
-		} else if stands {
-			row.Op = journal.OpReplace
-		}
-		row.Old, row.New, row.Key, row.Rules, row.Approved = here.Hash, there.Hash, there.Key, there.Rules, there.Approved
-		if both && stood {
-			row.Trust = lowerTrust(here, there)
-		}
-		return []journal.Row{row}
-	case changedThere && stands:
-		return d.freed(path, here)
-	}
-	return nil
-}
-
-// lowerTrust names the lower trust of what two sides accepted.
-func lowerTrust(here, there journal.Accepted) string {
-	return min(parseTrust(here.Trust), parseTrust(there.Trust)).String()
-}
-
-// lowered lists the row that gives what stands here the other side's trust, if that is lower.
-func lowered(path string, here, there journal.Accepted) []journal.Row {
-	trust := lowerTrust(here, there)
-	if parseTrust(trust) == parseTrust(here.Trust) {
-		return nil
-	}
-	row := byJoin(journal.OpReplace, path, journal.Origin{Trust: trust, Source: here.Source, By: there.By})
-	row.Old, row.New, row.Key, row.Rules, row.Approved = here.Hash, here.Hash, here.Key, here.Rules, here.Approved
-	return []journal.Row{row}
-}
-
-// outsideOfJoin is the row for a text of one side that is not taken over: it is kept, and a
-// change made outside, in place of what stands with the hash old ("": nothing).
-func outsideOfJoin(path string, text journal.Accepted, old, reason string) journal.Row {
-	row := byJoin(journal.OpObserve, path, text.Origin)
-	row.Trust, row.Old, row.New, row.Reason = "", old, text.Hash, reason
-	return row
-}
-
-// withdrawn reports whether the operator freed a path on the side of a state, after the sides
-// parted. A file that was deleted in an editor is nobody's decision.
-func (d *divergence) withdrawn(side *journal.State, path string) bool {
-	tomb, ok := side.Tombs[path]
-	return ok && tomb.Freed > d.fork.Seq && !slices.Contains([]string{"", byWriter, "join", "repair"}, tomb.By)
-}
-
-// restored finds the retirement from which the other side brought a memory back.
-func (d *divergence) restored(path string) (row int64, ok bool) {
-	name, a, kept := d.fork.ArchivedAt(path)
-	_, here := d.here.Archived[name]
-	_, there := d.there.Archived[name]
-	return a.Retired, kept && here && !there
-}
-
-// theirsLies reports whether what lies at a path is what the other side left there.
-func (r *Room) theirsLies(path, hash string, stays bool) bool {
-	p, err := relpath.Parse(path)
-	if err != nil {
-		return false
-	}
-	_, lies, err := r.lying(p)
-	return err == nil && (stays && lies == hash || !stays && lies == "")
-}
-
-// freed lists the rows for a path that the other side freed.
-func (d *divergence) freed(path string, here journal.Accepted) []journal.Row {
-	tomb, left := d.there.Tombs[path]
-	row := byJoin(journal.OpRemove, path, journal.Origin{By: tomb.By})
-	row.Old, row.Key = here.Hash, here.Key
-	name, retired, archived := d.there.ArchivedAt(path)
-	switch _, before := d.fork.Archived[name]; {
-	case archived && !before && retired.Retired == tomb.Freed && retired.Hash == here.Hash:
-		row.Op, row.Category = journal.OpArchive, retired.Category
-		d.brought[name] = true
-	case left && tomb.Hash == "":
-		row.Op, row.Old = journal.OpPurge, ""
-	}
-	return []journal.Row{row}
 }
 
 // joined is one other side that a row joined.

@@ -120,7 +120,7 @@ func randomMerge(t *testing.T, seed uint64, union bool) {
 	rng := newRNG(seed)
 	o := sharedKey([]int{2_000, 1 << 20}[seed%2])
 	r, mem := newRoom(t, o)
-	one := &chronicle{t: t, r: r, mem: mem, rng: rng, at: []book{{}}, now: book{map[string]string{}, map[string]string{}}}
+	one := &chronicle{t: t, r: r, mem: mem, rng: rng, at: []book{newBook()}, now: newBook()}
 	for range 12 {
 		one.act()
 	}
@@ -141,32 +141,39 @@ func randomMerge(t *testing.T, seed uint64, union bool) {
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
-	now := book{map[string]string{}, map[string]string{}}
+	now := newBook()
+	born := map[string]bool{}
+	for _, b := range []book{parted, one.now, two.now} {
+		for p := range b.stands {
+			born[b.born[p]] = true
+		}
+		maps.Copy(now.born, b.born)
+	}
 	for _, m := range listed(t, again, stageActive, stageChanged) {
 		now.stands[m.Path] = m.Text
 	}
 	versions := keptTexts(t, again)
 	kept := func(text string) bool { return slices.Contains(versions, strings.TrimSuffix(text, "\n")) }
-	paths := map[string]bool{}
-	for _, b := range []book{parted, one.now, two.now} {
-		for p := range b.stands {
-			paths[p] = true
-		}
-	}
-	for p := range paths {
-		was, a, b, got := parted.stands[p], one.now.stands[p], two.now.stands[p], now.stands[p]
+	for id := range born {
+		name, was := parted.memory(id)
+		nameA, a := one.now.memory(id)
+		nameB, b := two.now.memory(id)
+		nameNow, got := now.memory(id)
+		movedA, movedB := nameA != name && a != "", nameB != name && b != ""
 		switch {
-		case a == was && got != b, b == was && got != a, a == b && got != a:
-			t.Errorf("%s: %s is %q; it was %q, and became %q and %q", at, p, got, was, a, b)
+		case a == was && !movedA && got != b, b == was && !movedB && got != a, a == b && got != a:
+			t.Errorf("%s: %s is %q; it was %q, and became %q and %q", at, id, got, was, a, b)
 		case got != a && got != b:
-			t.Errorf("%s: %s is %q, and neither %q nor %q", at, p, got, a, b)
+			t.Errorf("%s: %s is %q, and neither %q nor %q", at, id, got, a, b)
 		case a != "" && !kept(a) || b != "" && !kept(b):
-			t.Errorf("%s: of %s, %q or %q is not among the versions", at, p, a, b)
+			t.Errorf("%s: of %s, %q or %q is not among the versions", at, id, a, b)
+		case got != "" && was != "" && a != "" && b != "" && (movedA || movedB) && nameNow != nameA && nameNow != nameB, got != "" && movedA != movedB && a != "" && b != "" && nameNow == name:
+			t.Errorf("%s: %s is called %s; it was called %s, and became %s and %s", at, id, nameNow, name, nameA, nameB)
 		}
 	}
 	retired := map[string]bool{}
 	for _, m := range listed(t, again, stageArchived) {
-		retired[m.Path+"="+m.Text] = true
+		retired[now.born[m.Path]+"="+m.Text] = true
 	}
 	for i, side := range []book{one.now, two.now} {
 		for p, text := range side.retired {
@@ -174,7 +181,7 @@ func randomMerge(t *testing.T, seed uint64, union bool) {
 			if parted.retired[p] == text && other.retired[p] != text {
 				continue // the other side brought it back
 			}
-			if !retired[p+"="+text] && now.stands[p] != text && !(kept(text) && now.stands[p] != "") {
+			if _, stands := now.memory(side.born[p]); !retired[side.born[p]+"="+text] && stands != text && !(kept(text) && stands != "") {
 				t.Errorf("%s: %s=%q was archived, and is not", at, p, text)
 			}
 		}
@@ -549,7 +556,7 @@ func TestUnmergeIndex(t *testing.T) {
 }
 
 // partedRoom gives two sides of a room that holds m.md, and joins them as git merges them.
-func partedRoom(t testing.TB) (sides [2]*Room, m Memory, join func() *Room) {
+func partedRoom(t testing.TB) (sides [2]*Room, m Memory, join func() (*Room, *rootfs.Mem)) {
 	o := sharedKey(1 << 20)
 	r, mem := newRoom(t, o)
 	m = store(t, r, UserObserved, Candidate{Path: "m.md", Text: "The host is a.example.\n"})
@@ -557,9 +564,9 @@ func partedRoom(t testing.TB) (sides [2]*Room, m Memory, join func() *Room) {
 	base := everyFile(t, mem, "")
 	mem2 := mem.CrashClone(newRNG(1), 1)
 	mem2.SetIdentity("another machine")
-	return [2]*Room{r, reopen(t, mem2, o)}, m, func() *Room {
+	return [2]*Room{r, reopen(t, mem2, o)}, m, func() (*Room, *rootfs.Mem) {
 		merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
-		return must1(openMem(t, mem, o))
+		return must1(openMem(t, mem, o)), mem
 	}
 }
 
@@ -592,7 +599,7 @@ func TestG5_AJoinKeepsWhatTheOperatorTookBack(t *testing.T) {
 				for range 4 { // the longer side goes on as the journal
 					wantAccepted(t, byHand(t, sides[longer], Candidate{Path: "other.md", Old: "80", New: "800"}))
 				}
-				r := join()
+				r, _ := join()
 				for _, f := range must1(r.Check(ctx, false)) {
 					if f.Outcome != Accepted && !slices.Contains(tt.said, f.Rule) {
 						t.Errorf("check: %s %s: %s", f.Rule, f.Field, f.Message)

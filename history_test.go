@@ -29,10 +29,25 @@ type chronicle struct {
 	words int
 }
 
-// book is what stands, and what is in the archive: texts by path.
-type book struct{ stands, retired map[string]string }
+// book is what stands, and what is in the archive: texts by path. Born is the name under
+// which the memory at a path was written first.
+type book struct{ stands, retired, born map[string]string }
 
-func (b book) copied() book { return book{maps.Clone(b.stands), maps.Clone(b.retired)} }
+func newBook() book { return book{map[string]string{}, map[string]string{}, map[string]string{}} }
+
+func (b book) copied() book {
+	return book{maps.Clone(b.stands), maps.Clone(b.retired), maps.Clone(b.born)}
+}
+
+// memory finds what was written first under a name: where it stands, and its text.
+func (b book) memory(born string) (path, text string) {
+	for p, text := range b.stands {
+		if b.born[p] == born {
+			return p, text
+		}
+	}
+	return "", ""
+}
 
 func (b book) String() string {
 	var out []string
@@ -106,13 +121,13 @@ func (c *chronicle) act() {
 	p, q, text := c.pick(false), c.pick(true), c.text()
 	if p == "" || len(c.now.stands) < 4 {
 		c.propose(Candidate{Path: q, Text: text})
-		c.did(c.with(func(b *book) { b.stands[q] = text }))
+		c.did(c.with(func(b *book) { b.stands[q], b.born[q] = text, q }))
 		return
 	}
 	switch c.rng.IntN(11) {
 	case 0:
 		c.propose(Candidate{Path: q, Text: text})
-		c.did(c.with(func(b *book) { b.stands[q] = text }))
+		c.did(c.with(func(b *book) { b.stands[q], b.born[q] = text, q }))
 	case 1:
 		c.propose(Candidate{Path: p, Text: text, Base: journal.Sum([]byte(c.now.stands[p]))})
 		c.did(c.with(func(b *book) { b.stands[p] = text }))
@@ -121,7 +136,7 @@ func (c *chronicle) act() {
 		c.did(c.with(func(b *book) { b.stands[p] = strings.Replace(b.stands[p], "fact", "old fact", 1) }))
 	case 3:
 		c.propose(Candidate{Path: p, To: q})
-		c.did(c.with(func(b *book) { b.stands[q] = b.stands[p]; delete(b.stands, p) }))
+		c.did(c.with(func(b *book) { b.stands[q], b.born[q] = b.stands[p], b.born[p]; delete(b.stands, p) }))
 	case 4:
 		if err := archived(c.r, p); err != nil {
 			c.t.Fatal(err)
@@ -160,7 +175,7 @@ func (c *chronicle) act() {
 		c.did(c.with(func(b *book) { delete(b.stands, p) }))
 	case 9: // a plan
 		c.propose(Candidate{Path: q, Text: text}, Candidate{Path: p, Remove: true})
-		one := c.with(func(b *book) { b.stands[q] = text })
+		one := c.with(func(b *book) { b.stands[q], b.born[q] = text, q })
 		two := one.copied()
 		two.retired[p] = two.stands[p]
 		delete(two.stands, p)
@@ -173,7 +188,7 @@ func (c *chronicle) act() {
 		if vs, err := c.r.Resolve(ctx, Resolution{ID: v.ID, Hash: v.Memory.Hash, Approve: true}); err != nil || vs[0].Outcome != Accepted {
 			c.t.Fatal(vs, err)
 		}
-		c.did(c.with(func(b *book) { b.stands[q] = text }))
+		c.did(c.with(func(b *book) { b.stands[q], b.born[q] = text, q }))
 	}
 }
 
@@ -190,7 +205,7 @@ func (c *chronicle) undone(seq int) (after []book) {
 		}
 		b = b.copied()
 		if text, stood := c.at[seq].stands[rec.Path]; stood {
-			b.stands[rec.Path] = text
+			b.stands[rec.Path], b.born[rec.Path] = text, c.at[seq].born[rec.Path]
 		} else {
 			delete(b.stands, rec.Path)
 		}
@@ -208,7 +223,7 @@ func TestG10_RowsRebuildTheRoom(t *testing.T) {
 	}
 	for seed := range uint64(3) {
 		r, mem := newRoom(t, &Options{segment: 8_000, Now: tick()})
-		c := &chronicle{t: t, r: r, mem: mem, rng: rand.New(rand.NewPCG(seed, 1)), at: []book{{}}, now: book{map[string]string{}, map[string]string{}}}
+		c := &chronicle{t: t, r: r, mem: mem, rng: rand.New(rand.NewPCG(seed, 1)), at: []book{newBook()}, now: newBook()}
 		for range steps {
 			c.act()
 		}
@@ -251,7 +266,7 @@ func TestG10_RowsRebuildTheRoom(t *testing.T) {
 // rebuilt reads the room as it was at a row.
 func rebuilt(t testing.TB, r *Room, seq int64) book {
 	t.Helper()
-	b := book{map[string]string{}, map[string]string{}}
+	b := newBook()
 	for m, err := range r.At(context.Background(), seq) {
 		switch {
 		case err != nil:

@@ -67,6 +67,9 @@ func (d *descent) step(row journal.Row) {
 		d.texts[at] = merge(d.texts[at], d.texts[row.Path])
 		d.names[at] = slices.Concat(d.names[at], d.names[row.Path], []journal.Name{{Path: row.Path, Row: row.Seq}})
 	}
+	if row.Op == journal.OpAlias {
+		d.names[row.To] = append(slices.Clone(d.names[row.To]), journal.Name{Path: row.Path, Row: row.Seq, Alias: true})
+	}
 	for _, hash := range []string{row.Old, row.New} {
 		if hash != "" && row.Op != journal.OpHold && row.Op != journal.OpPrune {
 			d.texts[at] = merge(d.texts[at], map[string]bool{hash[:12]: true})

@@ -144,7 +144,7 @@ func TestG10_PruneKeepsItsWindow(t *testing.T) {
 	for seed := range uint64(6) {
 		cal := &calendar{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 		r, mem := newRoom(t, &Options{segment: 4_000, Now: cal.read})
-		c := &chronicle{t: t, r: r, mem: mem, rng: newRNG(seed), at: []book{{}}, now: book{map[string]string{}, map[string]string{}}}
+		c := &chronicle{t: t, r: r, mem: mem, rng: newRNG(seed), at: []book{newBook()}, now: newBook()}
 		type moment struct {
 			seq  int64
 			time time.Time

@@ -493,6 +493,11 @@ func freedHere(state *journal.State) bool {
 			return true
 		}
 	}
+	for _, row := range state.Purged {
+		if row > state.Epoch {
+			return true
+		}
+	}
 	return false
 }
 

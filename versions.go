@@ -19,7 +19,7 @@ import (
 // replace, edit, rename, archive; adopt, restore, rollback, purge; stow (an import, straight
 // to the archive), link (what is said of an archived memory changed); hold, approve, refuse
 // (the operator refused what waited), withdraw (it was given up), reject (admission
-// refused); observe (changed or deleted outside), remove (deleted on a side that was joined),
+// refused); alias (the memory To was called Path on a side that was joined); observe (changed or deleted outside), remove (deleted on a side that was joined),
 // abort (the row before was not carried out).
 type Record struct {
 	Seq      int64

@@ -25,7 +25,7 @@
 //	op       one of the Op constants
 //	format   format rows: the version of this format
 //	path     the memory's relative path, as judged
-//	to       rename, restore: where it goes (see the table of ops)
+//	to       rename, restore: where it goes (see the table of ops); alias: the memory
 //	old      hex SHA-256 of the bytes that were there
 //	new      hex SHA-256 of the bytes that are there now; hold: of the pending file
 //	trust    name of the trust that the bytes were stored with
@@ -79,6 +79,8 @@
 //	                                                 of path, or the last one
 //	rename    those of path move to to; without      a tomb at path
 //	          any, and approved: new at to
+//	alias     -                                      path is a former name of to: it was its
+//	                                                 name on a side that was joined
 //	remove    path freed                             a tomb at path
 //	archive   path freed                             a tomb; an archive entry of path, with
 //	                                                 its category and, where link stands,

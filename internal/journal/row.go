@@ -37,6 +37,7 @@ const (
 	OpEdit     = "edit"     // an anchored edit
 	OpRemove   = "remove"   // a memory was taken out; its bytes stay in versions
 	OpRename   = "rename"   // a memory moved from path to to
+	OpAlias    = "alias"    // the memory to was called path on a side that was joined
 	OpHold     = "hold"     // a candidate waits for the operator
 	OpWithdraw = "withdraw" // a waiting candidate was given up, or replaced by a newer one
 	OpApprove  = "approve"  // the operator accepted a waiting candidate
@@ -151,7 +152,7 @@ func needs(op string) (fields int, known bool) {
 		return needPath, true
 	case OpLink:
 		return needPath | needRef, true
-	case OpRename:
+	case OpRename, OpAlias:
 		return needPath | needTo, true
 	case OpHold:
 		return needPath | needNew | needID | needAct, true

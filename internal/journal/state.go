@@ -53,10 +53,11 @@ type Tomb struct {
 	Time  time.Time // when
 }
 
-// Name is one that a memory had before a rename.
+// Name is one that a memory had before a rename, or that it had on another side.
 type Name struct {
-	Path string
-	Row  int64 // the rename
+	Path  string
+	Row   int64 // the rename; of an alias, the row that says so
+	Alias bool  `json:",omitempty"` // on another side: here nothing moved
 }
 
 // Held is a candidate that waits for the operator.
@@ -198,6 +199,8 @@ func (s *State) effect(t *step, r *Row) {
 		s.point(t, name, target(r))
 	case OpRename:
 		s.rename(t, r)
+	case OpAlias:
+		s.alias(t, r)
 	case OpRemove:
 		if _, ok := s.free(t, r); ok {
 			s.point(t, r.Path, "")
@@ -296,10 +299,20 @@ const MaxNames = 64
 
 // call notes that what is called r.Path has another name from now on.
 func (s *State) call(t *step, r *Row, to string) {
-	names := slices.DeleteFunc(slices.Concat(s.Former[to], s.Former[r.Path]), func(was Name) bool { return was.Path == r.Path })
-	names = append(names, Name{r.Path, r.Seq})
-	set(&s.Former, &t.former, to, slices.Clone(names[max(len(names)-MaxNames, 0):]))
+	s.name(t, to, slices.Concat(s.Former[to], s.Former[r.Path]), Name{Path: r.Path, Row: r.Seq})
 	drop(s.Former, &t.former, r.Path)
+}
+
+// alias notes that what is called r.To was called r.Path on another side.
+func (s *State) alias(t *step, r *Row) {
+	s.name(t, r.To, s.Former[r.To], Name{Path: r.Path, Row: r.Seq, Alias: true})
+}
+
+// name keeps the names of a path, and one more.
+func (s *State) name(t *step, path string, names []Name, more Name) {
+	names = slices.DeleteFunc(slices.Clone(names), func(was Name) bool { return was.Path == more.Path })
+	names = append(names, more)
+	set(&s.Former, &t.former, path, slices.Clone(names[max(len(names)-MaxNames, 0):]))
 }
 
 // Back gives the name to which a rollback brings a memory back that had these names: the
@@ -309,7 +322,7 @@ func (r *Row) Back(names []Name) string {
 		return ""
 	}
 	for _, was := range names {
-		if was.Row > r.Ref && was.Path != r.Path {
+		if was.Row > r.Ref && was.Path != r.Path && !was.Alias {
 			return was.Path
 		}
 	}

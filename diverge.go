@@ -1,0 +1,654 @@
+package scribe
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/memoryroom/scribe/internal/fold"
+	"github.com/memoryroom/scribe/internal/journal"
+	"github.com/memoryroom/scribe/internal/relpath"
+)
+
+// byJoining is who made a row of a join for which no row of the other side speaks.
+const byJoining = "join"
+
+// side is what one side of a join came to, and what became there of the memories that
+// stood when the sides parted. A memory is known by the path that it had then.
+type side struct {
+	state  *journal.State
+	at     map[string]string // the path that it has, or had when it went
+	stands map[string]string // by path: the memory there
+	went   map[string]string // by path: the memory that stood there last
+	kept   map[string]string // by name in the archive: the memory that was retired
+	purges []purged
+	erased map[string]bool // the memories of which one of them was
+}
+
+// purged is one purge of a side.
+type purged struct {
+	path   string // as its row names it
+	memory string // "" for none that stood when the sides parted
+}
+
+// sideFrom is the side that rows made of fork.
+func (r *Room) sideFrom(fork *journal.State, rows []journal.Row) *side {
+	s := &side{state: fork.Clone(), at: map[string]string{}, stands: map[string]string{}, went: map[string]string{}, kept: map[string]string{}, erased: map[string]bool{}}
+	for path := range fork.Accepted {
+		s.at[path], s.stands[path] = path, path
+	}
+	undone := map[int64]bool{}
+	for _, row := range rows {
+		undone[row.Ref] = undone[row.Ref] || row.Op == journal.OpAbort && r.vouched(row)
+	}
+	for _, row := range rows {
+		if !r.vouched(row) {
+			continue
+		}
+		if !undone[row.Seq] {
+			s.step(row)
+		}
+		s.state.Apply(row)
+	}
+	return s
+}
+
+// step follows the memories through one row, before which s.state is.
+func (s *side) step(row journal.Row) {
+	switch opOfRow(row) {
+	case journal.OpAdd, journal.OpReplace, journal.OpEdit, journal.OpAdopt:
+		s.comes(row.Path, s.went[row.Path])
+	case journal.OpRename:
+		s.moves(row.Path, row.To)
+	case journal.OpRollback:
+		switch back := row.Back(s.state.Former[row.Path]); {
+		case back != "":
+			s.moves(row.Path, back)
+		case row.New == "":
+			s.goes(row.Path)
+		default:
+			s.comes(row.Path, s.went[row.Path])
+		}
+	case journal.OpArchive:
+		s.kept[journal.ArchiveName(row.Path, row.Seq)] = s.stands[row.Path]
+		s.goes(row.Path)
+	case journal.OpRestore:
+		name := journal.ArchiveName(row.Path, row.Ref)
+		if row.Ref == 0 {
+			name, _, _ = s.state.ArchivedAt(row.Path)
+		}
+		s.comes(max(row.To, row.Path), s.kept[name])
+	case journal.OpRemove:
+		s.goes(row.Path)
+	case journal.OpObserve:
+		if row.New == "" {
+			s.goes(row.Path)
+		}
+	case journal.OpPurge:
+		if row.ID == "" {
+			s.goes(row.Path)
+			s.purges = append(s.purges, purged{row.Path, s.went[row.Path]})
+			s.erased[s.went[row.Path]] = true
+		}
+	}
+}
+
+func (s *side) moves(from, to string) {
+	memory, ok := s.stands[from]
+	delete(s.stands, from)
+	if ok {
+		s.stands[to], s.at[memory] = memory, to
+	}
+}
+
+// goes frees a path.
+func (s *side) goes(path string) {
+	if memory, ok := s.stands[path]; ok {
+		delete(s.stands, path)
+		s.went[path] = memory
+	}
+}
+
+// comes puts a memory at a path where none stands: who writes anew where one went goes on
+// with it.
+func (s *side) comes(path, memory string) {
+	if _, ok := s.stands[path]; ok || memory == "" || s.stands[s.at[memory]] == memory {
+		return
+	}
+	s.stands[path], s.at[memory] = memory, path
+}
+
+// divergence is what two sides have come to since they parted, while rows bring here what
+// there was done.
+type divergence struct {
+	room        *Room
+	j           *joining
+	fork        *journal.State
+	here, there *side
+	wiped       map[string]bool    // memories that went here with what the other side purged
+	brought     map[string]bool    // what there has in the archive, by name, that rows bring already
+	places      map[string][]int64 // by hash: the rows that put it, of all three states
+}
+
+// join adds the rows that bring here what the other side did. Their order is that of the
+// paths, as far as one does not have to make room for another.
+func (d *divergence) join() error {
+	if err := d.joinPurges(); err != nil {
+		return err
+	}
+	for waits, more := sortedPaths(d.fork.Accepted), true; len(waits) > 0; {
+		var still []string
+		for _, memory := range waits {
+			t := d.triple(memory)
+			if t.to, t.stuck = d.toward(t); t.stuck && more {
+				still = append(still, memory)
+			} else if err := d.add(d.difference(t)...); err != nil {
+				return err
+			} else if err := d.addNames(t); err != nil {
+				return err
+			}
+		}
+		waits, more = still, len(still) < len(waits) // else they stand in each other's way
+	}
+	for _, path := range sortedPaths(d.there.state.Accepted) {
+		if _, old := d.there.stands[path]; old {
+			continue
+		}
+		if err := d.add(d.fresh(path)...); err != nil {
+			return err
+		}
+		if err := d.addNames(triple{there: d.there.state.Accepted[path], stays: true, theirs: path, to: path}); err != nil {
+			return err
+		}
+	}
+	for _, path := range sortedPaths(d.here.state.Accepted) {
+		if _, old := d.here.stands[path]; !old {
+			if err := d.add(d.takenBack(path, d.here.state.Accepted[path])...); err != nil {
+				return err
+			}
+		}
+	}
+	return d.add(d.besides()...)
+}
+
+func sortedPaths(of map[string]journal.Accepted) []string {
+	return slices.Sorted(maps.Keys(of))
+}
+
+// add stages rows in their order.
+func (d *divergence) add(rows ...journal.Row) error {
+	for _, row := range rows {
+		if err := d.room.stageJoined(d.j, d, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// triple is one memory: as it was when the sides parted, and as each side has it.
+type triple struct {
+	was, here, there journal.Accepted
+	stands, stays    bool   // here, and there
+	path             string // when they parted
+	mine, theirs     string // here and there: where it stands, or stood last
+	to               string // where it is to stand here
+	stuck            bool   // its path there is taken here
+}
+
+func (d *divergence) triple(memory string) triple {
+	t := triple{was: d.fork.Accepted[memory], path: memory, mine: d.here.at[memory], theirs: d.there.at[memory]}
+	if t.stands = d.here.stands[t.mine] == memory && !d.wiped[memory]; t.stands {
+		t.here = d.j.state.Accepted[t.mine]
+	}
+	if t.stays = d.there.stands[t.theirs] == memory; t.stays {
+		t.there = d.there.state.Accepted[t.theirs]
+	}
+	return t
+}
+
+// toward is the path to which a memory goes here: with a rename of the other side, where
+// this one did not rename it too. stuck says that another memory is in the way.
+func (d *divergence) toward(t triple) (to string, stuck bool) {
+	if !t.stands || t.mine != t.path || t.theirs == t.path {
+		return t.mine, false
+	}
+	if _, taken := d.j.state.Accepted[t.theirs]; taken {
+		return t.mine, true
+	}
+	return t.theirs, false
+}
+
+// changed reports whether a side changed a memory's text or trust.
+func (t *triple) changed(side journal.Accepted) bool {
+	return side.Hash != t.was.Hash || side.Trust != t.was.Trust
+}
+
+// difference lists the rows for one memory.
+func (d *divergence) difference(t triple) []journal.Row {
+	switch {
+	case t.stands && t.stays && d.here.erased[t.path]:
+		if !t.changed(t.there) {
+			return nil
+		}
+		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the operator purged the memory on this side")}
+	case t.stands && t.stays:
+		return append(d.renamed(t), d.both(t)...)
+	case t.stands:
+		return d.wentThere(t)
+	case t.stays:
+		return d.wentHere(t)
+	}
+	return nil
+}
+
+// renamed is the row that gives a memory the name that it has there.
+func (d *divergence) renamed(t triple) []journal.Row {
+	if t.to == t.mine {
+		return nil
+	}
+	row := byJoin(journal.OpRename, t.mine, journal.Origin{By: t.here.By})
+	row.To, row.Key = t.to, t.there.Key
+	return []journal.Row{row}
+}
+
+// both lists the rows for a memory that stands on both sides: t.to is where it stands.
+func (d *divergence) both(t triple) []journal.Row {
+	mine, theirs := t.here.Hash != t.was.Hash, t.there.Hash != t.was.Hash
+	take := false // the text of there, and what belongs to it
+	switch {
+	case t.here.Hash == t.there.Hash:
+		take = t.changed(t.there) && !t.changed(t.here)
+	case theirs && (!mine || d.room.theirsLies(t.to, t.there.Hash, true)):
+		take = !d.refused(d.here, t.there, t.theirs) && !d.keyTaken(t.there, t.to)
+	}
+	var rows []journal.Row
+	trust := t.here.Trust
+	switch {
+	case t.changed(t.there) && t.changed(t.here), theirs && !take:
+		trust = lowerTrust(t.here, t.there)
+	case t.changed(t.there):
+		trust = t.there.Trust
+	}
+	reason := "the other side's text: both changed the memory"
+	switch {
+	case take:
+		row := accepting(journal.OpReplace, t.to, t.here.Hash, t.there)
+		row.Trust = trust
+		rows = append(rows, row)
+	case mine && d.refused(d.there, t.here, t.mine):
+		back := t.was
+		back.Trust = lowerTrust(journal.Accepted{Origin: journal.Origin{Trust: trust}}, t.was)
+		rows = append(rows, accepting(journal.OpReplace, t.to, t.here.Hash, back), outsideOfJoin(t.to, t.here, t.was.Hash, "the operator refused the text on the other side"))
+	case parseTrust(trust) != parseTrust(t.here.Trust):
+		row := accepting(journal.OpReplace, t.to, t.here.Hash, t.here)
+		row.Trust, row.By = trust, t.there.By
+		rows = append(rows, row)
+	}
+	if theirs && !take && t.here.Hash != t.there.Hash {
+		if d.refused(d.here, t.there, t.theirs) {
+			reason = "the operator refused the text on this side"
+		}
+		rows = append(rows, outsideOfJoin(t.to, t.there, t.here.Hash, reason))
+	}
+	if t.theirs != t.to && d.free(t.theirs) && d.room.theirsLies(t.theirs, t.there.Hash, true) {
+		rows = append(rows, outsideOfJoin(t.theirs, t.there, "", "the memory has another name on this side"))
+	}
+	return rows
+}
+
+// wentThere lists the rows for a memory that stands here, and went on the other side.
+func (d *divergence) wentThere(t triple) []journal.Row {
+	back := d.withdrawn(d.there, t.theirs)
+	switch {
+	case back && t.here.Hash != t.was.Hash:
+		row := byJoin(journal.OpRemove, t.mine, journal.Origin{By: d.there.state.Tombs[t.theirs].By})
+		row.Old, row.Key = t.here.Hash, t.here.Key
+		return []journal.Row{row, outsideOfJoin(t.mine, t.here, "", "the operator took the memory back on the other side")}
+	case !back && (t.changed(t.here) || t.mine != t.path) && !d.room.theirsLies(t.mine, "", false):
+		return d.takenBack(t.mine, t.here) // gone there, changed here: what was changed stays
+	}
+	tomb := d.there.state.Tombs[t.theirs]
+	row := byJoin(journal.OpRemove, t.to, journal.Origin{By: tomb.By})
+	row.Old, row.Key = t.here.Hash, t.here.Key
+	name, retired, archived := d.there.state.ArchivedAt(t.theirs)
+	if _, before := d.fork.Archived[name]; archived && !before && retired.Retired == tomb.Freed && retired.Hash == t.here.Hash {
+		row.Op, row.Category = journal.OpArchive, retired.Category
+		d.brought[name] = true
+	}
+	return append(d.renamed(t), row)
+}
+
+// wentHere lists the rows for a memory that went on this side, and stands on the other.
+func (d *divergence) wentHere(t triple) []journal.Row {
+	if !t.changed(t.there) && t.theirs == t.path {
+		return nil
+	}
+	tomb := d.here.state.Tombs[t.mine]
+	switch {
+	case d.withdrawn(d.here, t.mine) && tomb.Hash == "" && t.there.Hash == t.was.Hash && d.free(t.theirs):
+		return []journal.Row{byJoin(journal.OpPurge, t.theirs, journal.Origin{By: tomb.By})} // of what it has there
+	case d.withdrawn(d.here, t.mine):
+		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the operator took the memory back on this side")}
+	case !d.free(t.theirs) || d.refused(d.here, t.there, t.theirs) || d.keyTaken(t.there, t.theirs) || t.changed(t.there) && !d.room.theirsLies(t.theirs, t.there.Hash, true):
+		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the other side's text: both changed the memory")}
+	}
+	return []journal.Row{accepting(journal.OpAdd, t.theirs, "", t.there)}
+}
+
+// fresh lists the rows for what stands there and did not when the sides parted.
+func (d *divergence) fresh(path string) []journal.Row {
+	there := d.there.state.Accepted[path]
+	here, stands := d.j.state.Accepted[path]
+	retired, back := d.restored(path)
+	switch {
+	case stands && here.Hash == there.Hash:
+		if trust := lowerTrust(here, there); trust != here.Trust {
+			row := accepting(journal.OpReplace, path, here.Hash, here)
+			row.Trust, row.By = trust, there.By
+			return []journal.Row{row}
+		}
+		return nil
+	case back && d.here.state.Purged[path] > d.fork.Seq && !stands:
+		return []journal.Row{byJoin(journal.OpPurge, path, journal.Origin{By: d.here.state.Tombs[path].By})}
+	case d.refused(d.here, there, path):
+		return []journal.Row{outsideOfJoin(path, there, here.Hash, "the operator refused the text on this side")}
+	case stands && !d.room.theirsLies(path, there.Hash, true):
+		return append(d.takenBack(path, here), outsideOfJoin(path, there, here.Hash, "the other side's text: both wrote the memory"))
+	case d.keyTaken(there, path):
+		return []journal.Row{outsideOfJoin(path, there, here.Hash, "another memory has its key on this side")}
+	case stands:
+		row := accepting(journal.OpReplace, path, here.Hash, there)
+		row.Trust = lowerTrust(here, there)
+		return []journal.Row{row}
+	case back:
+		row := accepting(journal.OpRestore, path, "", there)
+		row.Ref = retired
+		return []journal.Row{row}
+	}
+	return []journal.Row{accepting(journal.OpAdd, path, "", there)}
+}
+
+// takenBack lists the rows for a text that was accepted here and that the operator refused
+// on the other side.
+func (d *divergence) takenBack(path string, here journal.Accepted) []journal.Row {
+	if now, stands := d.j.state.Accepted[path]; !stands || now.Hash != here.Hash || !d.refused(d.there, here, path) {
+		return nil
+	}
+	row := byJoin(journal.OpRemove, path, journal.Origin{By: byOperator})
+	row.Old, row.Key = here.Hash, here.Key
+	return []journal.Row{row, outsideOfJoin(path, here, "", "the operator refused the text on the other side")}
+}
+
+// joinPurges carries out here what was purged there. A text that this side changed
+// meanwhile is another: it is out of sight, and the operator's to decide.
+func (d *divergence) joinPurges() error {
+	for _, p := range d.there.purges {
+		row := byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator})
+		t := triple{mine: p.path}
+		if p.memory != "" {
+			t = d.triple(p.memory)
+			d.wiped[p.memory] = true
+			row.Path = t.mine
+		}
+		here, stands := d.j.state.Accepted[t.mine]
+		name, old, _ := d.fork.ArchivedAt(p.path)
+		_, kept := d.here.state.Archived[name]
+		var err error
+		switch {
+		case t.stands && here.Hash != t.was.Hash:
+			row = byJoin(journal.OpRemove, t.mine, journal.Origin{By: byOperator})
+			row.Old, row.Key = here.Hash, here.Key
+			err = d.add(row, outsideOfJoin(t.mine, here, "", "the operator purged the memory on the other side"))
+			if err == nil && d.free(p.path) && p.path != t.mine {
+				err = d.add(byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator})) // what it was before it moved here
+			}
+		case stands && !t.stands && (kept || here.Hash != old.Hash && here.Hash != d.fork.Tombs[p.path].Hash):
+			continue // another memory has its name by now
+		default:
+			err = d.add(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNames adds a row for each name that a memory had on the other side alone.
+func (d *divergence) addNames(t triple) error {
+	if _, stands := d.j.state.Accepted[t.to]; !stands || !t.stays {
+		return nil
+	}
+	names := d.there.state.Former[t.theirs]
+	if t.theirs != t.to {
+		names = append(slices.Clone(names), journal.Name{Path: t.theirs, Row: d.fork.Seq + 1})
+	}
+	for _, was := range names {
+		known := slices.ContainsFunc(d.j.state.Former[t.to], func(n journal.Name) bool { return n.Path == was.Path })
+		if was.Row <= d.fork.Seq || known || was.Path == t.to {
+			continue
+		}
+		row := byJoin(journal.OpAlias, was.Path, journal.Origin{})
+		row.To = t.to
+		if err := d.add(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besides lists the rows for the archive, for what waits and for what was refused.
+func (d *divergence) besides() []journal.Row {
+	var rows []journal.Row
+	for name, a := range journal.Sorted(d.there.state.Archived) {
+		if _, before := d.fork.Archived[name]; before || d.brought[name] {
+			continue
+		}
+		memory := d.there.kept[name]
+		if mine := d.here.at[memory]; memory != "" && d.here.stands[mine] != memory && d.withdrawn(d.here, mine) && d.here.state.Tombs[mine].Hash == "" {
+			if d.free(a.Path) { // purged here: nor does the archive bring it back
+				rows = append(rows, byJoin(journal.OpPurge, a.Path, journal.Origin{By: d.here.state.Tombs[mine].By}))
+			}
+			continue
+		}
+		row := accepting(journal.OpStow, a.Path, "", a.Accepted)
+		row.Category = a.Category
+		rows = append(rows, row)
+	}
+	for id, h := range journal.Sorted(d.there.state.Pending) {
+		_, before := d.fork.Pending[id]
+		_, now := d.here.state.Pending[id]
+		data, err := d.room.disk.LibRead(pendingName(id), maxPendingFile)
+		if before || now || err != nil || journal.Sum(data) != h.Hash {
+			continue
+		}
+		row := byJoin(journal.OpHold, h.Path, h.Origin)
+		row.To, row.Old, row.New, row.Key, row.Act, row.ID, row.Digest, row.Plan, row.Rules = h.To, h.Base, h.Hash, h.Key, h.Op, id, h.Digest, h.Plan, h.Rules
+		rows = append(rows, row)
+	}
+	for id, h := range journal.Sorted(d.here.state.Pending) {
+		_, before := d.fork.Pending[id]
+		if _, waits := d.there.state.Pending[id]; before && !waits { // decided there
+			row := byJoin(journal.OpWithdraw, h.Path, journal.Origin{})
+			row.ID = id
+			rows = append(rows, row)
+		}
+	}
+	for digest := range journal.Sorted(d.there.state.Refused) {
+		_, before := d.fork.Refused[digest]
+		if _, now := d.here.state.Refused[digest]; !before && !now {
+			row := byJoin(journal.OpRefuse, "", journal.Origin{})
+			row.Digest = digest
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// byJoin is a row of a join, with what the other side's row said of where it came from.
+func byJoin(op, path string, o journal.Origin) journal.Row {
+	row := journal.Row{Change: journal.Change{Op: op, Path: path, Trust: o.Trust, Source: o.Source}, Decision: journal.Decision{By: o.By, Reason: "joined"}}
+	if row.By == "" {
+		row.By = byJoining
+	}
+	return row
+}
+
+// accepting is a row that accepts at path, in place of the text with the hash old, what a
+// side accepted.
+func accepting(op, path, old string, a journal.Accepted) journal.Row {
+	row := byJoin(op, path, a.Origin)
+	row.Old, row.New, row.Key, row.Rules, row.Approved = old, a.Hash, a.Key, a.Rules, a.Approved
+	return row
+}
+
+// outsideOfJoin is the row for a text of one side that is not taken over: it is kept, and a
+// change made outside, in place of what stands with the hash old ("": nothing).
+func outsideOfJoin(path string, text journal.Accepted, old, reason string) journal.Row {
+	row := byJoin(journal.OpObserve, path, text.Origin)
+	row.Trust, row.Old, row.New, row.Reason = "", old, text.Hash, reason
+	return row
+}
+
+// lowerTrust names the lower trust of what two sides accepted.
+func lowerTrust(here, there journal.Accepted) string {
+	return min(parseTrust(here.Trust), parseTrust(there.Trust)).String()
+}
+
+// withdrawn reports whether the operator freed a path on a side, after the sides parted. A
+// file that was deleted in an editor is nobody's decision.
+func (d *divergence) withdrawn(on *side, path string) bool {
+	tomb, ok := on.state.Tombs[path]
+	return ok && tomb.Freed > d.fork.Seq && !slices.Contains([]string{"", byWriter, byJoining, "repair"}, tomb.By)
+}
+
+// refused reports whether the operator of a side refused a text, or purged it, after the
+// sides parted, and did not write it by hand since.
+func (d *divergence) refused(by *side, text journal.Accepted, path string) bool {
+	later := 0
+	for digest := range by.state.Refused {
+		if _, before := d.fork.Refused[digest]; !before {
+			later++
+		}
+	}
+	if later == 0 {
+		return false
+	}
+	data := d.bytes(path, text.Hash)
+	if data == nil {
+		return false
+	}
+	for _, base := range [][]byte{nil, data} { // a body in these words, and these labels
+		digest := d.room.digestOf(true, path, "", base, data)
+		_, before := d.fork.Refused[digest]
+		if _, now := by.state.Refused[digest]; now && !before {
+			return true
+		}
+	}
+	return false
+}
+
+// keyTaken reports whether a memory that stands here at another path has the key of a text.
+func (d *divergence) keyTaken(text journal.Accepted, path string) bool {
+	if text.Key == "" || path == indexName {
+		return false
+	}
+	if stands, ok := d.j.state.Accepted[path]; ok && fold.Key(stands.Key) == fold.Key(text.Key) {
+		return false // it had it before
+	}
+	return keyOwner(d.j.state, text.Key, func(other string) bool { return other == path }) != ""
+}
+
+func (d *divergence) free(path string) bool {
+	_, taken := d.j.state.Accepted[path]
+	return !taken
+}
+
+// restored finds the retirement from which the other side brought a memory back.
+func (d *divergence) restored(path string) (row int64, ok bool) {
+	name, a, kept := d.fork.ArchivedAt(path)
+	_, there := d.there.state.Archived[name]
+	return a.Retired, kept && !there
+}
+
+// theirsLies reports whether what lies at a path is what the other side left there.
+func (r *Room) theirsLies(path, hash string, stays bool) bool {
+	p, err := relpath.Parse(path)
+	if err != nil {
+		return false
+	}
+	_, lies, err := r.lying(p)
+	return err == nil && (stays && lies == hash || !stays && lies == "")
+}
+
+// bytes finds the text of a hash that one of the three states accepted or archived; nil for
+// none.
+func (d *divergence) bytes(path, hash string) []byte {
+	if d.places == nil {
+		d.places = map[string][]int64{}
+		for _, s := range []*journal.State{d.fork, d.here.state, d.there.state} {
+			for _, a := range s.Accepted {
+				d.places[a.Hash] = append(d.places[a.Hash], a.Seq)
+			}
+			for _, a := range s.Archived {
+				d.places[a.Hash] = append(d.places[a.Hash], a.Seq)
+			}
+		}
+	}
+	for _, seq := range d.places[hash] {
+		if data, err := d.room.version(seq, hash); err == nil {
+			return data
+		}
+	}
+	return d.room.findBytes(hash, path, nil)
+}
+
+// stageJoined puts the bytes that a row rests on in their place, and adds the row. Without
+// its bytes a row would promise what is not there: then what it was about is a change made
+// outside.
+func (r *Room) stageJoined(j *joining, d *divergence, row journal.Row) error {
+	seq := j.head.Seq + 1
+	switch row.Op {
+	case journal.OpAdd, journal.OpReplace, journal.OpRestore, journal.OpStow:
+		data := d.bytes(row.Path, row.New)
+		if data == nil && row.Op == journal.OpStow {
+			return nil // its row among those of the other side says that it was
+		}
+		if data == nil {
+			row.Op, row.Key, row.Trust, row.Rules, row.Approved = journal.OpObserve, "", "", nil, false
+			return r.addJoined(j, row)
+		}
+		if err := r.putVersion(seq, row.New, data); err != nil {
+			return err
+		}
+		if row.Op == journal.OpStow {
+			if err := r.disk.LibReplace(archiveName(seq, row.Path), data); err != nil {
+				return err
+			}
+		}
+	case journal.OpArchive:
+		acc := j.state.Accepted[row.Path]
+		data, err := r.version(acc.Seq, acc.Hash)
+		if err != nil {
+			return nil
+		}
+		if err := r.disk.LibReplace(archiveName(seq, row.Path), data); err != nil {
+			return err
+		}
+		if r.theirsLies(row.Path, row.Old, true) { // under a name that it has on this side alone
+			j.marks = append(j.marks, seq)
+		}
+	case journal.OpPurge:
+		j.marks = append(j.marks, seq)
+	}
+	return r.addJoined(j, row)
+}
+
+func (r *Room) putVersion(seq int64, hash string, data []byte) error {
+	err := r.disk.LibWriteNew(journal.VersionName(seq, hash), data)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
