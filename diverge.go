@@ -23,7 +23,8 @@ type side struct {
 	went   map[string]string // by path: the memory that stood there last
 	kept   map[string]string // by name in the archive: the memory that was retired
 	purges []purged
-	erased map[string]bool // the memories of which one of them was
+	erased map[string]bool         // the memories of which one of them was
+	left   map[string]journal.Tomb // by memory: how it went
 }
 
 // purged is one purge of a side.
@@ -34,9 +35,12 @@ type purged struct {
 
 // sideFrom is the side that rows made of fork.
 func (r *Room) sideFrom(fork *journal.State, rows []journal.Row) *side {
-	s := &side{state: fork.Clone(), at: map[string]string{}, stands: map[string]string{}, went: map[string]string{}, kept: map[string]string{}, erased: map[string]bool{}}
+	s := &side{state: fork.Clone(), at: map[string]string{}, stands: map[string]string{}, went: map[string]string{}, kept: map[string]string{}, erased: map[string]bool{}, left: map[string]journal.Tomb{}}
 	for path := range fork.Accepted {
 		s.at[path], s.stands[path] = path, path
+	}
+	for name, a := range fork.Archived {
+		s.at[name], s.kept[name] = a.Path, name
 	}
 	undone := map[int64]bool{}
 	for _, row := range rows {
@@ -66,13 +70,13 @@ func (s *side) step(row journal.Row) {
 		case back != "":
 			s.moves(row.Path, back)
 		case row.New == "":
-			s.goes(row.Path)
+			s.goes(row)
 		default:
 			s.comes(row.Path, s.went[row.Path])
 		}
 	case journal.OpArchive:
 		s.kept[journal.ArchiveName(row.Path, row.Seq)] = s.stands[row.Path]
-		s.goes(row.Path)
+		s.goes(row)
 	case journal.OpRestore:
 		name := journal.ArchiveName(row.Path, row.Ref)
 		if row.Ref == 0 {
@@ -80,14 +84,14 @@ func (s *side) step(row journal.Row) {
 		}
 		s.comes(max(row.To, row.Path), s.kept[name])
 	case journal.OpRemove:
-		s.goes(row.Path)
+		s.goes(row)
 	case journal.OpObserve:
 		if row.New == "" {
-			s.goes(row.Path)
+			s.goes(row)
 		}
 	case journal.OpPurge:
 		if row.ID == "" {
-			s.goes(row.Path)
+			s.goes(row)
 			s.purges = append(s.purges, purged{row.Path, s.went[row.Path]})
 			s.erased[s.went[row.Path]] = true
 		}
@@ -103,10 +107,12 @@ func (s *side) moves(from, to string) {
 }
 
 // goes frees a path.
-func (s *side) goes(path string) {
-	if memory, ok := s.stands[path]; ok {
-		delete(s.stands, path)
-		s.went[path] = memory
+func (s *side) goes(row journal.Row) {
+	if memory, ok := s.stands[row.Path]; ok {
+		acc := s.state.Accepted[row.Path]
+		delete(s.stands, row.Path)
+		s.went[row.Path] = memory
+		s.left[memory] = journal.Tomb{Hash: acc.Hash, Trust: acc.Trust, Freed: row.Seq, By: row.By}
 	}
 }
 
@@ -124,6 +130,7 @@ func (s *side) comes(path, memory string) {
 type divergence struct {
 	room        *Room
 	j           *joining
+	row         int64 // the row of the join
 	fork        *journal.State
 	here, there *side
 	wiped       map[string]bool    // memories that went here with what the other side purged
@@ -137,7 +144,12 @@ func (d *divergence) join() error {
 	if err := d.joinPurges(); err != nil {
 		return err
 	}
-	for waits, more := sortedPaths(d.fork.Accepted), true; len(waits) > 0; {
+	parted := d.parted()
+	old := map[string]bool{}
+	for _, memory := range parted {
+		old[memory] = true
+	}
+	for waits, more := parted, true; len(waits) > 0; {
 		var still []string
 		for _, memory := range waits {
 			t := d.triple(memory)
@@ -152,7 +164,7 @@ func (d *divergence) join() error {
 		waits, more = still, len(still) < len(waits) // else they stand in each other's way
 	}
 	for _, path := range sortedPaths(d.there.state.Accepted) {
-		if _, old := d.there.stands[path]; old {
+		if old[d.there.stands[path]] {
 			continue
 		}
 		if err := d.add(d.fresh(path)...); err != nil {
@@ -163,13 +175,29 @@ func (d *divergence) join() error {
 		}
 	}
 	for _, path := range sortedPaths(d.here.state.Accepted) {
-		if _, old := d.here.stands[path]; !old {
+		if !old[d.here.stands[path]] {
 			if err := d.add(d.takenBack(path, d.here.state.Accepted[path])...); err != nil {
 				return err
 			}
 		}
 	}
 	return d.add(d.besides()...)
+}
+
+// parted lists the memories that stood when the sides parted, and of those that were in
+// the archive the ones that both sides brought back.
+func (d *divergence) parted() []string {
+	all := sortedPaths(d.fork.Accepted)
+	back := func(s *side, memory string) bool {
+		_, left := s.left[memory]
+		return left || s.stands[s.at[memory]] == memory
+	}
+	for name := range journal.Sorted(d.fork.Archived) {
+		if back(d.here, name) && back(d.there, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 func sortedPaths(of map[string]journal.Accepted) []string {
@@ -188,6 +216,7 @@ func (d *divergence) add(rows ...journal.Row) error {
 
 // triple is one memory: as it was when the sides parted, and as each side has it.
 type triple struct {
+	memory           string
 	was, here, there journal.Accepted
 	stands, stays    bool   // here, and there
 	path             string // when they parted
@@ -197,7 +226,10 @@ type triple struct {
 }
 
 func (d *divergence) triple(memory string) triple {
-	t := triple{was: d.fork.Accepted[memory], path: memory, mine: d.here.at[memory], theirs: d.there.at[memory]}
+	t := triple{memory: memory, was: d.fork.Accepted[memory], path: memory, mine: d.here.at[memory], theirs: d.there.at[memory]}
+	if a, retired := d.fork.Archived[memory]; retired {
+		t.was, t.path = a.Accepted, a.Path
+	}
 	if t.stands = d.here.stands[t.mine] == memory && !d.wiped[memory]; t.stands {
 		t.here = d.j.state.Accepted[t.mine]
 	}
@@ -213,7 +245,7 @@ func (d *divergence) toward(t triple) (to string, stuck bool) {
 	if !t.stands || t.mine != t.path || t.theirs == t.path {
 		return t.mine, false
 	}
-	if _, taken := d.j.state.Accepted[t.theirs]; taken {
+	if _, taken := d.j.state.Accepted[t.theirs]; taken || t.stays && d.keyTaken(t.there, t.theirs, t.mine) {
 		return t.mine, true
 	}
 	return t.theirs, false
@@ -227,7 +259,7 @@ func (t *triple) changed(side journal.Accepted) bool {
 // difference lists the rows for one memory.
 func (d *divergence) difference(t triple) []journal.Row {
 	switch {
-	case t.stands && t.stays && d.here.erased[t.path]:
+	case t.stands && t.stays && d.here.erased[t.memory]:
 		if !t.changed(t.there) {
 			return nil
 		}
@@ -299,16 +331,19 @@ func (d *divergence) both(t triple) []journal.Row {
 
 // wentThere lists the rows for a memory that stands here, and went on the other side.
 func (d *divergence) wentThere(t triple) []journal.Row {
-	back := d.withdrawn(d.there, t.theirs)
+	back := d.withdrawn(d.there.left[t.memory])
 	switch {
 	case back && t.here.Hash != t.was.Hash:
-		row := byJoin(journal.OpRemove, t.mine, journal.Origin{By: d.there.state.Tombs[t.theirs].By})
+		row := byJoin(journal.OpRemove, t.mine, journal.Origin{By: d.there.left[t.memory].By})
 		row.Old, row.Key = t.here.Hash, t.here.Key
 		return []journal.Row{row, outsideOfJoin(t.mine, t.here, "", "the operator took the memory back on the other side")}
 	case !back && (t.changed(t.here) || t.mine != t.path) && !d.room.theirsLies(t.mine, "", false):
-		return d.takenBack(t.mine, t.here) // gone there, changed here: what was changed stays
+		if rows := d.takenBack(t.mine, t.here); rows != nil {
+			return rows
+		}
+		return d.lowered(t.mine, t.here, lastTrust(d.there.left[t.memory], t.was), byJoining) // gone there, changed here: what was changed stays
 	}
-	tomb := d.there.state.Tombs[t.theirs]
+	tomb := d.there.left[t.memory]
 	row := byJoin(journal.OpRemove, t.to, journal.Origin{By: tomb.By})
 	row.Old, row.Key = t.here.Hash, t.here.Key
 	name, retired, archived := d.there.state.ArchivedAt(t.theirs)
@@ -321,19 +356,75 @@ func (d *divergence) wentThere(t triple) []journal.Row {
 
 // wentHere lists the rows for a memory that went on this side, and stands on the other.
 func (d *divergence) wentHere(t triple) []journal.Row {
-	if !t.changed(t.there) && t.theirs == t.path {
-		return nil
-	}
-	tomb := d.here.state.Tombs[t.mine]
+	tomb := d.here.left[t.memory]
 	switch {
-	case d.withdrawn(d.here, t.mine) && tomb.Hash == "" && t.there.Hash == t.was.Hash && d.free(t.theirs):
-		return []journal.Row{byJoin(journal.OpPurge, t.theirs, journal.Origin{By: tomb.By})} // of what it has there
-	case d.withdrawn(d.here, t.mine):
+	case !t.changed(t.there) && t.theirs == t.path:
+		if d.here.erased[t.memory] {
+			d.erase(t.was.Hash) // rows of there may have made versions of it
+		}
+		return nil
+	case d.withdrawn(tomb) && d.here.erased[t.memory] && d.unused(t.theirs):
+		row := byJoin(journal.OpPurge, t.theirs, journal.Origin{By: tomb.By}) // of what it was there
+		if row.Ref = d.row; t.there.Hash != t.was.Hash {
+			row.New = t.there.Hash
+		}
+		return []journal.Row{row}
+	case d.withdrawn(tomb) && d.here.erased[t.memory] && t.there.Hash == t.was.Hash:
+		d.erase(t.there.Hash) // the path is another memory's too, and the purge has its row
+		d.takeOut(t.theirs, t.there.Hash)
+		return nil
+	case d.withdrawn(tomb):
 		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the operator took the memory back on this side")}
 	case !d.free(t.theirs) || d.refused(d.here, t.there, t.theirs) || d.keyTaken(t.there, t.theirs) || t.changed(t.there) && !d.room.theirsLies(t.theirs, t.there.Hash, true):
 		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the other side's text: both changed the memory")}
 	}
-	return []journal.Row{accepting(journal.OpAdd, t.theirs, "", t.there)}
+	row := accepting(journal.OpAdd, t.theirs, "", t.there)
+	row.Trust = min(parseTrust(row.Trust), lastTrust(tomb, t.was)).String()
+	return []journal.Row{row}
+}
+
+// erase removes the versions of a text that nothing rests on.
+func (d *divergence) erase(hash string) {
+	there, err := d.room.versionFiles()
+	if err != nil {
+		return // Check names them
+	}
+	need := restsOn(d.j.state)
+	for name := range journal.Sorted(there) {
+		if _, prefix, ok := journal.ParseVersionName(name); ok && prefix == hash[:12] && len(need[name]) == 0 {
+			_ = d.room.disk.LibRemove(name)
+		}
+	}
+}
+
+// takeOut takes a file away that has an erased text, where no memory stands.
+func (d *divergence) takeOut(path, hash string) {
+	p, err := relpath.Parse(path)
+	if err != nil || !d.free(path) {
+		return
+	}
+	if data, lies, err := d.room.lying(p); err == nil && lies == hash {
+		_ = d.room.disk.TakeOut(p, data) // else it stays, unaccepted
+	}
+}
+
+// lastTrust is the trust that a memory had where it went on a side, if it was lowered
+// before; else it bounds nothing.
+func lastTrust(tomb journal.Tomb, was journal.Accepted) Trust {
+	if tomb.Freed > 0 && parseTrust(tomb.Trust) < parseTrust(was.Trust) {
+		return parseTrust(tomb.Trust)
+	}
+	return Operator
+}
+
+// lowered lists the row that gives what stands here a trust, if that is lower.
+func (d *divergence) lowered(path string, here journal.Accepted, to Trust, by string) []journal.Row {
+	if to >= parseTrust(here.Trust) {
+		return nil
+	}
+	row := accepting(journal.OpReplace, path, here.Hash, here)
+	row.Trust, row.By = to.String(), by
+	return []journal.Row{row}
 }
 
 // fresh lists the rows for what stands there and did not when the sides parted.
@@ -343,16 +434,15 @@ func (d *divergence) fresh(path string) []journal.Row {
 	retired, back := d.restored(path)
 	switch {
 	case stands && here.Hash == there.Hash:
-		if trust := lowerTrust(here, there); trust != here.Trust {
-			row := accepting(journal.OpReplace, path, here.Hash, here)
-			row.Trust, row.By = trust, there.By
-			return []journal.Row{row}
-		}
-		return nil
-	case back && d.here.state.Purged[path] > d.fork.Seq && !stands:
-		return []journal.Row{byJoin(journal.OpPurge, path, journal.Origin{By: d.here.state.Tombs[path].By})}
+		return d.lowered(path, here, parseTrust(there.Trust), there.By)
+	case d.here.state.Purged[path] > d.fork.Seq && !stands && (back || d.refused(d.here, there, path)): // the same text, purged here
+		row := byJoin(journal.OpPurge, path, journal.Origin{By: byOperator})
+		row.Ref = d.row
+		return []journal.Row{row}
 	case d.refused(d.here, there, path):
 		return []journal.Row{outsideOfJoin(path, there, here.Hash, "the operator refused the text on this side")}
+	case back && !stands && d.withdrawn(d.here.state.Tombs[path]): // both restored it, and here it was taken back again
+		return []journal.Row{outsideOfJoin(path, there, "", "the operator took the memory back on this side")}
 	case stands && !d.room.theirsLies(path, there.Hash, true):
 		return append(d.takenBack(path, here), outsideOfJoin(path, there, here.Hash, "the other side's text: both wrote the memory"))
 	case d.keyTaken(there, path):
@@ -370,18 +460,27 @@ func (d *divergence) fresh(path string) []journal.Row {
 }
 
 // takenBack lists the rows for a text that was accepted here and that the operator refused
-// on the other side.
+// on the other side, or retired again.
 func (d *divergence) takenBack(path string, here journal.Accepted) []journal.Row {
-	if now, stands := d.j.state.Accepted[path]; !stands || now.Hash != here.Hash || !d.refused(d.there, here, path) {
+	reason := "the operator refused the text on the other side"
+	name, _, retired := d.fork.ArchivedAt(path)
+	_, there := d.there.state.Archived[name]
+	switch now, stands := d.j.state.Accepted[path]; {
+	case !stands || now.Hash != here.Hash:
+		return nil
+	case d.refused(d.there, here, path):
+	case retired && !there && d.withdrawn(d.there.state.Tombs[path]): // both restored it
+		reason = "the operator took the memory back on the other side"
+	default:
 		return nil
 	}
 	row := byJoin(journal.OpRemove, path, journal.Origin{By: byOperator})
 	row.Old, row.Key = here.Hash, here.Key
-	return []journal.Row{row, outsideOfJoin(path, here, "", "the operator refused the text on the other side")}
+	return []journal.Row{row, outsideOfJoin(path, here, "", reason)}
 }
 
-// joinPurges carries out here what was purged there. A text that this side changed
-// meanwhile is another: it is out of sight, and the operator's to decide.
+// joinPurges carries out here what was purged there. A text that this side wrote meanwhile
+// is spared: it is out of sight, and the operator's to decide.
 func (d *divergence) joinPurges() error {
 	for _, p := range d.there.purges {
 		row := byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator})
@@ -397,10 +496,8 @@ func (d *divergence) joinPurges() error {
 		var err error
 		switch {
 		case t.stands && here.Hash != t.was.Hash:
-			row = byJoin(journal.OpRemove, t.mine, journal.Origin{By: byOperator})
-			row.Old, row.Key = here.Hash, here.Key
-			err = d.add(row, outsideOfJoin(t.mine, here, "", "the operator purged the memory on the other side"))
-			if err == nil && d.free(p.path) && p.path != t.mine {
+			row.New = here.Hash
+			if err = d.add(row); err == nil && d.free(p.path) && p.path != t.mine {
 				err = d.add(byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator})) // what it was before it moved here
 			}
 		case stands && !t.stands && (kept || here.Hash != old.Hash && here.Hash != d.fork.Tombs[p.path].Hash):
@@ -446,9 +543,15 @@ func (d *divergence) besides() []journal.Row {
 			continue
 		}
 		memory := d.there.kept[name]
-		if mine := d.here.at[memory]; memory != "" && d.here.stands[mine] != memory && d.withdrawn(d.here, mine) && d.here.state.Tombs[mine].Hash == "" {
-			if d.free(a.Path) { // purged here: nor does the archive bring it back
-				rows = append(rows, byJoin(journal.OpPurge, a.Path, journal.Origin{By: d.here.state.Tombs[mine].By}))
+		if mine := d.here.at[memory]; memory != "" && d.here.stands[mine] != memory && d.here.erased[memory] {
+			if d.unused(a.Path) { // purged here: nor does the archive bring it back
+				row := byJoin(journal.OpPurge, a.Path, journal.Origin{By: byOperator})
+				row.Ref = d.row
+				rows = append(rows, row)
+			}
+			d.erase(a.Hash)
+			if _, kept := d.j.state.Archived[name]; !kept {
+				_ = d.room.disk.LibRemove(archiveName(a.Retired, a.Path)) // else tidy does
 			}
 			continue
 		}
@@ -459,8 +562,7 @@ func (d *divergence) besides() []journal.Row {
 	for id, h := range journal.Sorted(d.there.state.Pending) {
 		_, before := d.fork.Pending[id]
 		_, now := d.here.state.Pending[id]
-		data, err := d.room.disk.LibRead(pendingName(id), maxPendingFile)
-		if before || now || err != nil || journal.Sum(data) != h.Hash {
+		if before || now || d.of(h.Path, d.here.erased) || d.of(h.To, d.here.erased) || d.room.heldBytes(id, h.Hash) == nil {
 			continue
 		}
 		row := byJoin(journal.OpHold, h.Path, h.Origin)
@@ -484,6 +586,15 @@ func (d *divergence) besides() []journal.Row {
 		}
 	}
 	return rows
+}
+
+// of reports whether what a path stands for there, or stood for last, is among memories.
+func (d *divergence) of(path string, memories map[string]bool) bool {
+	memory, stands := d.there.stands[path]
+	if !stands {
+		memory = d.there.went[path]
+	}
+	return memory != "" && memories[memory]
 }
 
 // byJoin is a row of a join, with what the other side's row said of where it came from.
@@ -516,11 +627,10 @@ func lowerTrust(here, there journal.Accepted) string {
 	return min(parseTrust(here.Trust), parseTrust(there.Trust)).String()
 }
 
-// withdrawn reports whether the operator freed a path on a side, after the sides parted. A
+// withdrawn reports whether the operator freed what left a tomb, after the sides parted. A
 // file that was deleted in an editor is nobody's decision.
-func (d *divergence) withdrawn(on *side, path string) bool {
-	tomb, ok := on.state.Tombs[path]
-	return ok && tomb.Freed > d.fork.Seq && !slices.Contains([]string{"", byWriter, byJoining, "repair"}, tomb.By)
+func (d *divergence) withdrawn(tomb journal.Tomb) bool {
+	return tomb.Freed > d.fork.Seq && !slices.Contains([]string{"", byWriter, byJoining, "repair"}, tomb.By)
 }
 
 // refused reports whether the operator of a side refused a text, or purged it, after the
@@ -549,20 +659,28 @@ func (d *divergence) refused(by *side, text journal.Accepted, path string) bool 
 	return false
 }
 
-// keyTaken reports whether a memory that stands here at another path has the key of a text.
-func (d *divergence) keyTaken(text journal.Accepted, path string) bool {
+// keyTaken reports whether a memory that stands here at none of the paths has the key of a
+// text that is to stand at the first.
+func (d *divergence) keyTaken(text journal.Accepted, paths ...string) bool {
+	path := paths[0]
 	if text.Key == "" || path == indexName {
 		return false
 	}
 	if stands, ok := d.j.state.Accepted[path]; ok && fold.Key(stands.Key) == fold.Key(text.Key) {
 		return false // it had it before
 	}
-	return keyOwner(d.j.state, text.Key, func(other string) bool { return other == path }) != ""
+	return keyOwner(d.j.state, text.Key, func(other string) bool { return slices.Contains(paths, other) }) != ""
 }
 
 func (d *divergence) free(path string) bool {
 	_, taken := d.j.state.Accepted[path]
 	return !taken
+}
+
+// unused reports whether a path is free, and nothing of another memory is left there.
+func (d *divergence) unused(path string) bool {
+	_, _, retired := d.j.state.ArchivedAt(path)
+	return d.free(path) && !retired && d.j.state.Tombs[path].Hash == ""
 }
 
 // restored finds the retirement from which the other side brought a memory back.

@@ -138,9 +138,9 @@
 // ([Room.GitAdvice] says what to ignore). The next Open joins their journals: what one
 // side changed is taken over with the trust that it had there; where both changed a
 // memory, git's result decides when it is what one of them accepted, else one side's text
-// is shown, the other's is kept, and the file is an outside change. The lower of two trusts
-// counts, and what the operator took back on one side no writer's change on the other brings
-// back into sight. An unresolved merge
+// is shown, the other's is kept, and the file is an outside change. A rename is carried out,
+// and what the other side did follows it. The lower of two trusts counts, and what the
+// operator took back or refused on one side, nothing done on the other brings into sight. An unresolved merge
 // is shown to no model and can not be adopted. Rows without a right MAC are kept aside.
 //
 // # History

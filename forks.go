@@ -24,13 +24,17 @@ import (
 //     what one of them accepted. Else the side that goes on is shown, the other text is
 //     kept as a version that a row names, and the file is a change made outside, which the
 //     operator resolves.
-//   - What the operator took back on one side stays taken back, whatever a writer did to it
-//     on the other: a memory that both changed has the lower of the two trusts, and one that
-//     the operator retired, suspended or erased is not shown again. The writer's text is a
-//     change made outside.
+//   - A memory is the same one under every name: a rename on one side is carried out, and
+//     what the other side did to the memory goes with it.
+//   - What the operator took back on one side stays taken back, whatever was done to it on
+//     the other: a memory that both changed has the lower of the two trusts, and one that
+//     the operator retired, suspended or erased is not shown again. The text of the other
+//     side is a change made outside. So is a text that the operator refused on one side
+//     and that was accepted on the other: the operator decides again.
 //   - Candidates and refusals of both sides stay. What one side decided is decided.
-//   - A purge on one side is carried out here, unless the other side changed that memory:
-//     then its texts stay until it is purged again.
+//   - A purge on one side is carried out here, under the name that the memory has here. A
+//     text that the other side wrote into it meanwhile is spared, and is a change made
+//     outside.
 //
 // Rows without a right MAC are nobody's: they are kept aside, and what they brought is a
 // change made outside.
@@ -200,7 +204,7 @@ func (r *Room) joinBranch(ctx context.Context, j *joining, branch journal.Branch
 	}
 	r.fold(fork, j.rows[:at])
 	d := &divergence{
-		room: r, j: j, fork: fork, here: r.sideFrom(fork, j.rows[at:]), there: r.sideFrom(fork, rows),
+		room: r, j: j, row: j.head.Seq, fork: fork, here: r.sideFrom(fork, j.rows[at:]), there: r.sideFrom(fork, rows),
 		wiped: map[string]bool{}, brought: map[string]bool{},
 	}
 	return d.join()
@@ -214,13 +218,8 @@ func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error 
 			return err
 		}
 	}
-	// Git takes a copy away that one side alone brought back, whatever became of it there.
-	for _, a := range journal.Sorted(j.state.Archived) {
-		if data, err := r.version(a.Seq, a.Hash); err == nil {
-			if err := r.disk.LibWriteNew(archiveName(a.Retired, a.Path), data); err != nil && !errors.Is(err, fs.ErrExist) {
-				return err
-			}
-		}
+	if err := r.unmergeFiles(j.state); err != nil {
+		return err
 	}
 	for _, seq := range j.marks {
 		if err := r.disk.LibWriteNew(mark(seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -245,6 +244,85 @@ func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error 
 	r.ledger = ledger{state: new(journal.State)}
 	_, err := r.syncLocked(true)
 	return err
+}
+
+// unmergeFiles mends what git made of files of the library that both sides wrote, or one
+// took away: held candidates, and the copies in the archive.
+func (r *Room) unmergeFiles(state *journal.State) error {
+	for id, h := range journal.Sorted(state.Pending) {
+		now, err := r.disk.LibRead(pendingName(id), maxMerged)
+		if err != nil || journal.Sum(now) == h.Hash {
+			continue
+		}
+		if data := r.heldBytes(id, h.Hash); data != nil {
+			if err := r.disk.LibReplace(pendingName(id), data); err != nil {
+				return err
+			}
+		}
+	}
+	for _, a := range journal.Sorted(state.Archived) {
+		data, err := r.version(a.Seq, a.Hash)
+		if err != nil {
+			continue
+		}
+		name := archiveName(a.Retired, a.Path)
+		if now, err := r.disk.LibRead(name, maxMerged); err == nil && entry.ConflictMarkers(now) {
+			err = r.disk.LibReplace(name, data)
+		} else {
+			err = r.disk.LibWriteNew(name, data)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxMerged bounds a file that holds two sides of a held candidate or of a memory.
+const maxMerged = 2*maxPendingFile + 4096
+
+// heldBytes reads a held candidate of a hash, which may be one side of a merge that git
+// left unresolved: both sides held the same proposal. It is nil for none.
+func (r *Room) heldBytes(id, hash string) []byte {
+	data, err := r.disk.LibRead(pendingName(id), maxMerged)
+	if err != nil {
+		return nil
+	}
+	for _, side := range append(sidesOf(data), data) {
+		if journal.Sum(side) == hash {
+			return side
+		}
+	}
+	return nil
+}
+
+// sidesOf is a text as either side of a merge has it; nil where there are no markers.
+func sidesOf(data []byte) [][]byte {
+	if !entry.ConflictMarkers(data) {
+		return nil
+	}
+	const both, ours, theirs, common = 0, 1, 2, 3
+	sides, at := make([][]byte, 2), both
+	for line := range bytes.Lines(data) {
+		switch bare := string(bytes.TrimRight(line, "\r\n")); {
+		case at == both && strings.HasPrefix(bare, "<<<<<<< "):
+			at = ours
+		case at == ours && strings.HasPrefix(bare, "||||||| "):
+			at = common
+		case at != both && at != theirs && bare == "=======":
+			at = theirs
+		case at == theirs && strings.HasPrefix(bare, ">>>>>>> "):
+			at = both
+		default:
+			if at == both || at == ours {
+				sides[0] = append(sides[0], line...)
+			}
+			if at == both || at == theirs {
+				sides[1] = append(sides[1], line...)
+			}
+		}
+	}
+	return sides
 }
 
 // joined is one other side that a row joined.

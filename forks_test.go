@@ -159,6 +159,9 @@ func randomMerge(t *testing.T, seed uint64, union bool) {
 		nameA, a := one.now.memory(id)
 		nameB, b := two.now.memory(id)
 		nameNow, got := now.memory(id)
+		if got == "" && was == "" && slices.ContainsFunc([]book{one.now, two.now}, func(side book) bool { return side.archives(id) }) && (a == "" || b == "") {
+			continue // restored on both sides, and retired again on one
+		}
 		movedA, movedB := nameA != name && a != "", nameB != name && b != ""
 		switch {
 		case a == was && !movedA && got != b, b == was && !movedB && got != a, a == b && got != a:
@@ -588,7 +591,7 @@ func TestG5_AJoinKeepsWhatTheOperatorTookBack(t *testing.T) {
 		"lowered, raised":   {lowers, func(r *Room, m Memory) { must1(r.Adopt(ctx, UserVerified, m)) }, "The host is a.example.\n", nil},
 		"suspended, edited": {func(r *Room, _ Memory) { must1(r.Suspend(ctx, "wrong", "m.md")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
 		"archived, edited":  {func(r *Room, _ Memory) { must1(0, archived(r, "m.md")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
-		"purged, edited":    {func(r *Room, _ Memory) { must1(r.Purge(ctx, "m.md", "asked to")) }, func(r *Room, _ Memory) { edits(r) }, "", []string{"check.history"}},
+		"purged, edited":    {func(r *Room, _ Memory) { must1(r.Purge(ctx, "m.md", "asked to")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
 	} {
 		for n := range 4 {
 			side, longer := n%2, n/2

@@ -49,6 +49,16 @@ func (b book) memory(born string) (path, text string) {
 	return "", ""
 }
 
+// archives reports whether what was written first under a name is in the archive.
+func (b book) archives(born string) bool {
+	for p := range b.retired {
+		if b.born[p] == born {
+			return true
+		}
+	}
+	return false
+}
+
 func (b book) String() string {
 	var out []string
 	for _, p := range slices.Sorted(maps.Keys(b.stands)) {

@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -50,12 +51,15 @@ type until struct {
 type descent struct {
 	texts map[string]map[string]bool // by the path that the memory has: hash prefixes, as versions are named by
 	names map[string][]journal.Name  // what it was called before
+	since map[string]int64           // the row with which its line began
+	under map[string]map[string]bool // the texts of who had the path before a rename brought it there
+	fresh map[string]map[string]bool // the texts of what a side that was joined has at a path, and no memory here: until a row brings it
 }
 
 // step takes in the next row. A memory's line ends with its purge.
 func (d *descent) step(row journal.Row) {
 	if d.texts == nil {
-		d.texts, d.names = map[string]map[string]bool{}, map[string][]journal.Name{}
+		d.begin(new(journal.State))
 	}
 	at := row.Path
 	if opOfRow(row) == journal.OpRename && row.To != "" {
@@ -64,7 +68,9 @@ func (d *descent) step(row journal.Row) {
 		at = back
 	}
 	if at != row.Path {
-		d.texts[at] = merge(d.texts[at], d.texts[row.Path])
+		d.under[at] = merge(d.under[at], d.texts[at])
+		delete(d.texts, at)
+		d.put(at, d.since[row.Path], d.texts[row.Path])
 		d.names[at] = slices.Concat(d.names[at], d.names[row.Path], []journal.Name{{Path: row.Path, Row: row.Seq}})
 	}
 	if row.Op == journal.OpAlias {
@@ -72,16 +78,48 @@ func (d *descent) step(row journal.Row) {
 	}
 	for _, hash := range []string{row.Old, row.New} {
 		if hash != "" && row.Op != journal.OpHold && row.Op != journal.OpPrune {
-			d.texts[at] = merge(d.texts[at], map[string]bool{hash[:12]: true})
+			d.put(at, row.Seq, map[string]bool{hash[:12]: true})
 		}
+	}
+	if row.New != "" && d.fresh[at] != nil && opOfRow(row) != journal.OpRename && row.Op != journal.OpPurge && row.Op != journal.OpHold {
+		d.put(at, row.Seq, d.fresh[at])
+		delete(d.fresh, at)
 	}
 	if at != row.Path || row.Op == journal.OpPurge && row.ID == "" {
 		delete(d.texts, row.Path)
 		delete(d.names, row.Path)
+		delete(d.since, row.Path)
+		if texts := d.under[row.Path]; at != row.Path && len(texts) > 0 { // who had it before has it again
+			d.put(row.Path, 0, texts)
+		}
+		delete(d.under, row.Path)
+	}
+	if row.Op == journal.OpPurge && row.New != "" { // spared
+		d.put(row.Path, row.Seq, map[string]bool{row.New[:12]: true})
 	}
 	if at != row.Path && row.Op == journal.OpRollback && row.New != "" { // what was there before the memory that went back
-		d.texts[row.Path] = map[string]bool{row.New[:12]: true}
+		d.put(row.Path, row.Seq, map[string]bool{row.New[:12]: true})
 	}
+}
+
+// put adds texts to the line of a path, which begins with them where there is none.
+func (d *descent) put(path string, row int64, texts map[string]bool) {
+	if d.texts[path] == nil {
+		d.since[path] = row
+	}
+	d.texts[path] = merge(d.texts[path], texts)
+}
+
+// purged is what a purge row takes: the names of the memory, and its texts.
+func (d *descent) purged(row journal.Row) (names []string, texts map[string]bool) {
+	texts = merge(merge(nil, d.texts[row.Path]), d.under[row.Path])
+	if row.Ref > 0 {
+		texts = merge(texts, d.fresh[row.Path])
+	}
+	if row.New != "" {
+		delete(texts, row.New[:12])
+	}
+	return d.called(row.Path), texts
 }
 
 // called lists a path, and what its memory was called before.
@@ -93,25 +131,51 @@ func (d *descent) called(path string) []string {
 	return all
 }
 
-// join takes in the rows of a side that was joined. What each path had there, it had.
-func (d *descent) join(side []journal.Row) {
+// join takes in the rows of a side that a row joined, which continue row from: the texts and
+// names that a memory had there it had, whatever it is called here. What it had come to here
+// since then tells which it is.
+func (d *descent) join(side []journal.Row, from int64) {
 	if len(side) == 0 {
 		return
 	}
-	there := descent{texts: map[string]map[string]bool{}, names: map[string][]journal.Name{}}
+	there := descent{}
+	there.begin(new(journal.State))
+	here := map[string]string{} // by the path that the memory has there: its path here
 	for path, texts := range d.texts {
-		there.texts[path], there.names[path] = maps.Clone(texts), slices.Clone(d.names[path])
+		was, old := path, d.since[path] <= from
+		var names []journal.Name
+		for _, name := range d.names[path] {
+			switch {
+			case name.Row <= from || name.Alias:
+				names = append(names, name)
+			case was == path:
+				was = name.Path
+			}
+		}
+		if old {
+			there.texts[was], there.names[was], here[was] = maps.Clone(texts), names, path
+		}
 	}
 	for _, row := range side {
+		line, known := here[row.Path]
 		there.step(row)
+		if _, stands := there.texts[row.Path]; !stands {
+			delete(here, row.Path)
+			if at := cmp.Or(row.To, row.Path); known && at != row.Path {
+				here[at] = line
+			}
+		}
 	}
 	for path, texts := range there.texts {
-		d.texts[path] = merge(d.texts[path], texts)
-	}
-	for path, names := range there.names {
-		for _, name := range names {
-			if !slices.Contains(d.names[path], name) {
-				d.names[path] = append(d.names[path], name)
+		line, known := here[path]
+		if !known {
+			d.fresh[path] = merge(d.fresh[path], texts)
+			continue
+		}
+		d.texts[line] = merge(d.texts[line], texts)
+		for _, name := range there.names[path] {
+			if !slices.ContainsFunc(d.names[line], func(n journal.Name) bool { return n.Path == name.Path }) {
+				d.names[line] = append(d.names[line], name)
 			}
 		}
 	}
@@ -119,13 +183,19 @@ func (d *descent) join(side []journal.Row) {
 
 // begin takes in what a base says of the rows before it.
 func (d *descent) begin(s *journal.State) {
-	d.texts, d.names = map[string]map[string]bool{}, map[string][]journal.Name{}
+	d.texts, d.under, d.fresh = map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]map[string]bool{}
+	d.names, d.since = map[string][]journal.Name{}, map[string]int64{}
 	maps.Copy(d.names, s.Former)
 	for path, a := range s.Accepted {
 		d.texts[path] = map[string]bool{a.Hash[:12]: true}
 	}
 	for _, a := range s.Archived {
-		d.texts[a.Path] = merge(d.texts[a.Path], map[string]bool{a.Hash[:12]: true})
+		text := map[string]bool{a.Hash[:12]: true}
+		if slices.ContainsFunc(s.Former[a.Path], func(was journal.Name) bool { return !was.Alias && was.Row > a.Retired }) {
+			d.under[a.Path] = merge(d.under[a.Path], text)
+		} else {
+			d.texts[a.Path] = merge(d.texts[a.Path], text)
+		}
 	}
 	for path, t := range s.Tombs {
 		if t.Hash != "" {
@@ -169,8 +239,10 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 			l.purge(row, line, before)
 		}
 		line.step(row)
-		line.join(r.sideOf(row))
+		side := r.sideOf(row)
+		line.join(side, row.Ref)
 		l.take(before, row)
+		l.join(side)
 		return true
 	})
 	if err != nil {
@@ -179,12 +251,20 @@ func (r *Room) readLineage(ctx context.Context) (*lineage, error) {
 	l.settle(was, state, last)
 	l.state, l.need = state, restsOn(state)
 	l.sides = r.joinedSides(l.joins)
-	for _, side := range l.sides {
-		for _, row := range side.rows {
-			l.explain(row)
+	return l, nil
+}
+
+// join explains the files of a side that was joined. What a purge took before on this side
+// may be there again, under the name that a row of the other has given it.
+func (l *lineage) join(side []journal.Row) {
+	for _, row := range side {
+		l.explain(row)
+		for _, k := range l.bySeq[row.Seq] {
+			if k.purged && (k.hash == row.New || k.hash == row.Old) {
+				k.purged, k.promised = false, false
+			}
 		}
 	}
-	return l, nil
 }
 
 // base takes in the files on which a base rests.
@@ -297,13 +377,13 @@ func (l *lineage) end(k *kin, path string, row journal.Row) {
 // purge notes which files a purge was to take: what the memory's line held until then, and
 // no other memory rested on.
 func (l *lineage) purge(row journal.Row, line descent, before *journal.State) {
-	texts, names := line.texts[row.Path], line.called(row.Path)
+	names, texts := line.purged(row)
 	kept := map[string]bool{} // as leftovers has it
 	for path, a := range before.Accepted {
 		kept[journal.VersionName(a.Seq, a.Hash)] = kept[journal.VersionName(a.Seq, a.Hash)] || path != row.Path
 	}
 	for _, a := range before.Archived {
-		kept[journal.VersionName(a.Seq, a.Hash)] = kept[journal.VersionName(a.Seq, a.Hash)] || a.Path != row.Path
+		kept[journal.VersionName(a.Seq, a.Hash)] = kept[journal.VersionName(a.Seq, a.Hash)] || !before.Called(a.Path, row.Path, a.Retired)
 	}
 	for path, t := range before.Tombs {
 		kept[journal.VersionName(t.Seq, t.Hash)] = kept[journal.VersionName(t.Seq, t.Hash)] || !slices.Contains(names, path)

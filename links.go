@@ -204,7 +204,7 @@ func (r *Room) forgetLinks(ctx context.Context, w *world, path string) error {
 	d := journal.Decision{By: "operator"}
 	gone := map[string]journal.Archived{}
 	for name, a := range w.state.Archived {
-		if a.Path == path {
+		if w.state.Called(a.Path, path, a.Retired) {
 			gone[name] = a
 		}
 	}

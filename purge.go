@@ -55,7 +55,7 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	rows := []journal.Row{row}
 	var gone []string
 	for id, held := range journal.Sorted(w.state.Pending) {
-		if held.Path == path || held.To == path {
+		if w.state.Called(held.Path, path, held.Seq) || held.To == path {
 			gone = append(gone, pendingName(id))
 			rows = append(rows, journal.Row{Change: journal.Change{Op: journal.OpRefuse, Path: held.Path}, Decision: journal.Decision{By: "operator", ID: id, Digest: held.Digest}})
 		}
@@ -174,11 +174,12 @@ func (r *Room) purgeAt(ctx context.Context, seq int64) (p purge, err error) {
 			line.begin(before)
 		}
 		if row.Seq == seq {
-			p = purge{seq, row.Path, line.called(row.Path), line.texts[row.Path]}
+			names, texts := line.purged(row)
+			p = purge{seq, row.Path, names, texts}
 			return false
 		}
 		line.step(row)
-		line.join(r.sideOf(row))
+		line.join(r.sideOf(row), row.Ref)
 		return true
 	})
 	return p, err

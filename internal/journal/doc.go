@@ -94,9 +94,13 @@
 //	observe   without new: path freed (deleted       a tomb. With new: none changes, the
 //	          outside)                               bytes seen are noted as unaccepted
 //	purge     path freed, its archive entries go     its candidates go, its tomb keeps no
-//	                                                 hash, nor do those of its former names,
+//	          (those of a former name too, that      hash, nor do those of its former names,
+//	          were made before the rename)           with candidates from before the rename;
 //	                                                 digest is refused. With id: only
-//	                                                 that candidate goes, digest is refused
+//	                                                 that candidate goes, digest is refused.
+//	                                                 With new: those bytes, which a side that
+//	                                                 was joined wrote meanwhile, are spared
+//	                                                 and noted as unaccepted
 //	approve   what act does, approved                candidate id goes, digest is cleared
 //	abort     what row ref did is undone             everything else it did, too
 //	anchor    all acceptance ends, archived too      candidates and observations end (their

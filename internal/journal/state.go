@@ -513,18 +513,18 @@ func (s *State) purge(t *step, r *Row) {
 		s.point(t, r.Path, "")
 	}
 	for id, path := range Sorted(s.Left) {
-		if path == r.Path {
+		if s.Called(path, r.Path, s.Epoch) {
 			drop(s.Left, &t.left, id)
 		}
 	}
 	for name, a := range Sorted(s.Archived) {
-		if a.Path == r.Path {
+		if s.Called(a.Path, r.Path, a.Retired) {
 			drop(s.Archived, &t.archived, name)
 			s.point(t, name, "")
 		}
 	}
 	for id, h := range Sorted(s.Pending) {
-		if h.Path == r.Path || h.To == r.Path {
+		if s.Called(h.Path, r.Path, h.Seq) || h.To == r.Path {
 			drop(s.Pending, &t.pending, id)
 		}
 	}
@@ -537,6 +537,26 @@ func (s *State) purge(t *step, r *Row) {
 	}
 	set(&s.Purged, &t.purged, r.Path, r.Seq)
 	drop(s.Former, &t.former, r.Path)
+	if r.New != "" {
+		s.see(t, r.Path, r.New)
+	}
+}
+
+// Called reports whether name stood for what is or was at path when row seq was written: it
+// is its path, or a rename took it from there later, and none had brought it there since.
+// Who comes to a name that was freed is another memory, and so is who had it before.
+func (s *State) Called(name, path string, seq int64) bool {
+	if name == path {
+		return true
+	}
+	began := int64(0)
+	for i, was := range s.Former[path] {
+		if was.Path == name && !was.Alias && seq > began && seq < was.Row && (i > 0 || len(s.Former[path]) < MaxNames) {
+			return true
+		}
+		began = max(began, was.Row)
+	}
+	return false
 }
 
 // blank takes the text out of a path's tomb.

@@ -212,7 +212,7 @@ func TestApplyFields(t *testing.T) {
 	}
 	tombA := Tomb{Hash: content("1"), Seq: 2, Key: "k", Trust: "user-observed", Freed: 4, By: "operator", Time: rows[3].Time}
 	tombB := Tomb{Hash: content("1"), Seq: 2, Key: "k", Trust: "external-tool", Freed: 5, Time: rows[4].Time}
-	former := map[string][]Name{"b": {{"a", 4}}}
+	former := map[string][]Name{"b": {{Path: "a", Row: 4}}}
 	for seq, want := range map[int64]State{
 		0: {},
 		1: {Seq: 1, Epoch: 1},

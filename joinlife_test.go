@@ -1,0 +1,291 @@
+package scribe
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/memoryroom/scribe/internal/entry"
+	"github.com/memoryroom/scribe/internal/fold"
+	"github.com/memoryroom/scribe/internal/rootfs"
+)
+
+// clone is one side of a room under git. Each memory has a word of its own, which every
+// text of it holds, so that it is known under any name; beside it stands what the operator
+// took back on this side and has not given back.
+type clone struct {
+	r         *Room
+	mem       *rootfs.Mem
+	words     *int
+	withdrawn map[string]string // by word: how
+	lowered   map[string]Trust  // by word
+	refused   map[string]bool   // by text
+}
+
+func (c *clone) parts() {
+	c.withdrawn, c.lowered, c.refused = map[string]string{}, map[string]Trust{}, map[string]bool{}
+}
+
+var wordOf = regexp.MustCompile(`word\d+`)
+
+var sharedTexts = []string{"The shared word0 stands.\n", "Another shared word0 stands.\n"}
+
+// one is an accepted memory, or false.
+func (c *clone) one(t *rapid.T) (Memory, bool) {
+	var all []Memory
+	for m, err := range c.r.List(context.Background(), stageActive) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	if len(all) == 0 {
+		return Memory{}, false
+	}
+	return rapid.SampledFrom(all).Draw(t, "memory"), true
+}
+
+func (c *clone) writes(t *rapid.T, cand Candidate) Verdict {
+	*c.words++
+	s, err := c.r.Session(context.Background(), fmt.Sprint("s", *c.words), UserObserved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vs, err := s.Guard(1).Propose(context.Background(), cand)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vs[0]
+}
+
+// act does one thing.
+func (c *clone) act(t *rapid.T) {
+	ctx := context.Background()
+	path := rapid.SampledFrom(cyclePaths).Draw(t, "path")
+	m, stands := c.one(t)
+	word := wordOf.FindString(m.Text)
+	act := rapid.SampledFrom([]string{"add", "share", "edit", "rename", "rename", "remove", "lower", "raise", "archive", "suspend", "purge", "restore", "refuse", "hand"}).Draw(t, "act")
+	if !stands && act != "share" && act != "refuse" && act != "restore" {
+		act = "add"
+	}
+	if act == "purge" && word == "word0" {
+		act = "archive" // twins share their versions, which git takes away with the purged one's
+	}
+	must := func(vs []Verdict, err error) bool {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(vs) > 0 && (vs[0].Outcome == Accepted || act == "suspend" && vs[0].Outcome == Held)
+	}
+	switch act {
+	case "add":
+		*c.words++
+		c.writes(t, Candidate{Path: path, Text: fmt.Sprintf("The fact word%d.\n", *c.words)})
+	case "share":
+		c.writes(t, Candidate{Path: path, Text: rapid.SampledFrom(sharedTexts).Draw(t, "text")})
+	case "edit":
+		*c.words++
+		c.writes(t, Candidate{Path: m.Path, Old: word, New: fmt.Sprintf("%s edit%d", word, *c.words)})
+	case "hand":
+		*c.words++
+		must(c.r.Propose(ctx, Candidate{Path: m.Path, Old: word, New: fmt.Sprintf("%s hand%d", word, *c.words)}))
+	case "rename":
+		if rapid.Bool().Draw(t, "by hand") {
+			must(c.r.Rename(ctx, m.Path, path))
+		} else {
+			c.writes(t, Candidate{Path: m.Path, To: path})
+		}
+	case "remove":
+		c.writes(t, Candidate{Path: m.Path, Remove: true})
+	case "lower":
+		if must(c.r.Adopt(ctx, ExternalWeb, m)) && m.Trust > ExternalWeb {
+			c.lowered[word] = ExternalWeb
+		}
+	case "raise":
+		if must(c.r.Adopt(ctx, UserVerified, m)) {
+			delete(c.lowered, word)
+		}
+	case "archive":
+		if must(c.r.Archive(ctx, "", "", m.Path)) {
+			c.withdrawn[word] = act
+		}
+	case "suspend":
+		if must(c.r.Suspend(ctx, "", m.Path)) {
+			c.withdrawn[word] = act
+		}
+	case "purge":
+		was := c.retired(t)
+		if _, err := c.r.Purge(ctx, m.Path, ""); err != nil {
+			t.Fatal(err)
+		}
+		c.withdrawn[word] = act
+		now := c.retired(t)
+		for word := range was { // what was retired under its name went too
+			if !now[word] {
+				c.withdrawn[word] = act
+			}
+		}
+	case "restore":
+		for a, err := range c.r.List(ctx, stageArchived) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if must(c.r.Restore(ctx, a.ID)) {
+				delete(c.withdrawn, wordOf.FindString(a.Text))
+				delete(c.lowered, wordOf.FindString(a.Text))
+			}
+			return
+		}
+	case "refuse":
+		text := rapid.SampledFrom(sharedTexts).Draw(t, "text")
+		c.r.opts.ReviewAll = true
+		v := c.writes(t, Candidate{Path: "zz/refused.md", Text: text})
+		c.r.opts.ReviewAll = false
+		if v.Outcome != Held {
+			return
+		}
+		if _, err := c.r.Resolve(ctx, Resolution{ID: v.ID, Hash: v.Memory.Hash}); err != nil {
+			t.Fatal(err)
+		}
+		c.refused[text] = true
+	}
+}
+
+// retired gives the words of what is in the archive.
+func (c *clone) retired(t *rapid.T) map[string]bool {
+	words := map[string]bool{}
+	for m, err := range c.r.List(context.Background(), stageArchived) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		words[wordOf.FindString(m.Text)] = true
+	}
+	return words
+}
+
+// stands gives the accepted memories of a side.
+func (c *clone) stands(t *rapid.T) []Memory {
+	var all []Memory
+	for m, err := range c.r.List(context.Background(), stageActive, stageChanged) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// TestG5_AJoinUndoesNoRestriction: whatever two clones did, a join loses nothing that either
+// acknowledged, raises no trust, and undoes nothing that an operator took back on either.
+func TestG5_AJoinUndoesNoRestriction(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		words := 0
+		o := sharedKey([]int{2_000, 1 << 20}[rapid.IntRange(0, 1).Draw(rt, "segment")])
+		one := &clone{mem: rootfs.NewMem(), words: &words}
+		one.mem.SetIdentity("one machine")
+		one.r = memRoom(rt, one.mem, o)
+		one.parts()
+		one.writes(rt, Candidate{Path: "first.md", Text: "The fact word1000 is first.\n"})
+		for range rapid.IntRange(0, 6).Draw(rt, "before") {
+			one.act(rt)
+		}
+		base, parted := everyFile(t, one.mem, ""), one.stands(rt)
+		two := &clone{mem: one.mem.CrashClone(newRNG(1), 1), words: &words}
+		two.mem.SetIdentity("another machine")
+		two.r = memRoom(rt, two.mem, o)
+		sides := []*clone{one, two}
+		var ends [2][]Memory
+		for i, c := range sides {
+			c.parts()
+			for range rapid.IntRange(0, 5).Draw(rt, "acts") {
+				c.act(rt)
+			}
+			ends[i] = c.stands(rt)
+		}
+		merged(t, base, everyFile(t, one.mem, ""), everyFile(t, two.mem, ""), one.mem, rapid.Bool().Draw(rt, "union"))
+		joined := &clone{r: memRoom(rt, one.mem, o), mem: one.mem}
+		for i := range 2 { // when it is joined, and once it is opened again
+			checkJoined(t, rt, joined, sides, parted, ends)
+			was := stateOf(t, joined.r)
+			joined.r = memRoom(rt, one.mem, o)
+			if now := stateOf(t, joined.r); i == 0 && was != now {
+				rt.Fatalf("it held\n%s\nand opened again\n%s", was, now)
+			}
+		}
+	})
+}
+
+func checkJoined(t *testing.T, rt *rapid.T, joined *clone, sides []*clone, parted []Memory, ends [2][]Memory) {
+	most := map[string]Trust{}
+	for _, m := range slices.Concat(parted, ends[0], ends[1]) {
+		most[m.Text] = max(most[m.Text], m.Trust)
+	}
+	owner := map[string]string{}
+	for path, acc := range joined.r.ledger.state.Accepted {
+		if key := fold.Key(acc.Key); owner[key] != "" {
+			rt.Fatalf("%s and %s have the key %q", owner[key], path, key)
+		} else {
+			owner[key] = path
+		}
+	}
+	for _, m := range joined.stands(rt) {
+		word := wordOf.FindString(m.Text)
+		if m.Trust > most[m.Text] {
+			rt.Fatalf("%s has trust %v, and had %v at most: %s", m.Path, m.Trust, most[m.Text], m.Text)
+		}
+		for i, c := range sides {
+			if how := c.withdrawn[word]; how != "" && word != "word0" {
+				rt.Fatalf("%s is shown, and one side's operator took it back (%s): %s", m.Path, how, m.Text)
+			}
+			if low, ok := c.lowered[word]; ok && m.Trust > low && word != "word0" {
+				rt.Fatalf("%s has trust %v, and one side's operator lowered it: %s", m.Path, m.Trust, m.Text)
+			}
+			if c.refused[m.Text] && !slices.ContainsFunc(slices.Concat(parted, ends[i]), func(was Memory) bool { return was.Text == m.Text }) {
+				rt.Fatalf("%s is shown, and one side's operator refused it: %s", m.Path, m.Text)
+			}
+		}
+	}
+	files := everyFile(t, joined.mem, "")
+	for i, end := range ends {
+		for _, m := range end {
+			word := wordOf.FindString(m.Text)
+			erased := sides[0].withdrawn[word] == "purge" || sides[1].withdrawn[word] == "purge"
+			held := false
+			for at, text := range files {
+				held = held || text == m.Text && at != indexName
+			}
+			if !held && !erased {
+				rt.Fatalf("side %d: %q, accepted at %s, is lost", i, m.Text, m.Path)
+			}
+		}
+	}
+	covered := joined.retired(rt) // on one side, under a name that another memory had when they were joined: see SECURITY.md
+	for i, c := range sides {
+		for word, how := range c.withdrawn {
+			edited := slices.ContainsFunc(ends[1-i], func(m Memory) bool {
+				return wordOf.FindString(m.Text) == word && !slices.ContainsFunc(parted, func(was Memory) bool { return was.Text == m.Text })
+			})
+			if how != "purge" || word == "word0" || edited || covered[word] {
+				continue
+			}
+			for at, text := range files {
+				if entry.ConflictMarkers([]byte(text)) && !strings.HasPrefix(at, ".scribe/") {
+					continue // git's, in nobody's sight until it is resolved
+				}
+				if slices.Contains(wordOf.FindAllString(text, -1), word) {
+					rt.Fatalf("%s holds what side %d purged: %s", at, i, text)
+				}
+			}
+		}
+	}
+	for _, f := range must1(joined.r.Check(context.Background(), false)) {
+		if f.Outcome != Accepted && !slices.Contains([]string{"check.changed", "check.deleted", "check.merge", "check.history"}, f.Rule) { // history: what one side purged, git took from the other's versions
+			rt.Fatalf("check: %s %s: %s", f.Rule, f.Field, f.Message)
+		}
+	}
+}
