@@ -44,6 +44,9 @@ import (
 // done.
 func (r *Room) Check(ctx context.Context, repair bool) ([]Finding, error) {
 	found, err := r.inspect(ctx)
+	if err == nil && repair && r.canTakeSide() {
+		err = r.takeOneSide(ctx)
+	}
 	if err != nil || !repair || r.writable() != nil || !r.disk.HasLibrary() {
 		return found, err
 	}
@@ -135,6 +138,10 @@ func (c *inspection) few() []Finding {
 // chain reads all rows.
 func (c *inspection) chain(ctx context.Context) error {
 	r := c.room
+	if r.isMerged() {
+		c.add("check.merge", auditName, "git merged the journal, and without a key nobody can tell whose rows are whose: nothing is accepted, and the room is only read", "take one side of .scribe whole (git checkout --ours .scribe), or run Check with repair: the longer side goes on as history, the rest is kept aside, and the memories are to be adopted")
+		return nil
+	}
 	lines, err := r.readLineage(ctx)
 	switch pe := (*fs.PathError)(nil); {
 	case errors.As(err, &pe) && pe.Op == "verify":

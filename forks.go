@@ -45,9 +45,6 @@ func forkName(b journal.Branch) string {
 	return fmt.Sprintf("%s/%s%d-%.12s.jsonl", segmentDir, forkPrefix, b.From.Seq, b.To.Hash)
 }
 
-// errMerged is why a journal that git merged can not be read without a key.
-var errMerged = errors.New("git merged it, and without Options.Key another machine's rows can not be told from forged ones; take one side of .scribe whole (git checkout --ours .scribe) and adopt what the other brought")
-
 // join makes a merged journal one again. The room's lock is held; broken is why the
 // journal can not be read as it is, and the error when no merge explains that.
 //
@@ -63,9 +60,6 @@ func (r *Room) join(ctx context.Context, broken error) error {
 		return errors.Join(broken, err)
 	}
 	if r.opts.Key == nil {
-		if entry.ConflictMarkers(data) {
-			return tampered(errMerged)
-		}
 		return broken
 	}
 	b, _, ok, err := r.readBase()

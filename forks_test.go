@@ -354,7 +354,7 @@ func TestG10_WhatIsNoMerge(t *testing.T) {
 		store(t, r, Operator, Candidate{Path: "a.md", Text: "fact\n"})
 		data := string(must1(r.disk.LibRead(auditName, maxAudit)))
 		mem.Plant(".scribe/"+auditName, rootfs.File, []byte(data+"<<<<<<< a\n=======\n>>>>>>> b\n"))
-		if _, err := tryOpen(t, mem); !errors.Is(err, errMerged) {
+		if r, err := tryOpen(t, mem); err != nil || len(listed(t, r, stageActive)) > 0 || !r.isMerged() {
 			t.Errorf("%v", err)
 		}
 	})

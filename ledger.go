@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/rootfs"
@@ -61,16 +62,47 @@ func lastAppend(rows, before []journal.Row) []journal.Row {
 
 // sync reads what was appended to the journal since the last call. It takes no
 // lock: a row that is being written is not there yet.
+//
+// Where git merged the journal meanwhile, it takes the lock and joins the sides.
 func (r *Room) sync() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, err := r.syncLocked(false)
-	return err
+	read := func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		_, err := r.syncLocked(false)
+		return err
+	}
+	err := read()
+	if !errors.Is(err, errJoinable) || r.writable() != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), joinWait)
+	defer cancel()
+	unlock, lockErr := r.lock(ctx)
+	if lockErr != nil {
+		return errors.Join(err, lockErr)
+	}
+	unlock()
+	return read()
 }
+
+// joinWait is how long a reader waits for the lock, to join what git merged: git may merge
+// while this very handle writes, and then nobody gives the lock back before the reader does.
+const joinWait = 2 * time.Second
 
 // syncLocked is sync with r.mu held. mend says that the room's lock is held too, so
 // that a torn tail is a crash's and not a write in progress; it returns its offset.
 func (r *Room) syncLocked(mend bool) (torn int64, err error) {
+	torn, err = r.readNew(mend)
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) && pe.Op == "verify" {
+		err = r.explain(err)
+	}
+	return torn, err
+}
+
+func (r *Room) readNew(mend bool) (torn int64, err error) {
+	if r.merged {
+		return -1, nil // nothing counts
+	}
 	if r.local == nil || !r.local.ok { // not ours yet: another process may have made it so
 		if err := r.readLocal(); err != nil {
 			return -1, err
@@ -86,7 +118,13 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return -1, nil
 	}
-	if err != nil || size == r.ledger.size && !r.isSealed(r.ledger.first) {
+	if err == nil && size == r.ledger.size && !r.isSealed(r.ledger.first) {
+		if mend && size > 0 { // nothing is built on rows that are not those that were read
+			err = r.stillEnds()
+		}
+		return -1, err
+	}
+	if err != nil {
 		return -1, err
 	}
 	from, data, err := r.unread()
@@ -131,6 +169,20 @@ func (r *Room) syncLocked(mend bool) (torn int64, err error) {
 		torn = -1
 	}
 	return torn, nil
+}
+
+// stillEnds fails where audit.jsonl, whose size has not changed, does not end with the row
+// that was read last: another journal of that size took its place.
+func (r *Room) stillEnds() error {
+	data, err := r.disk.LibRead(auditName, maxAudit)
+	if err != nil {
+		return err
+	}
+	last := data[lineStart(data, 1):]
+	if !bytes.Contains(last, []byte(`,"hash":"`+r.ledger.head.Hash+`"`)) {
+		return tampered(errors.New("rows that were read are gone"))
+	}
+	return nil
 }
 
 // newerFormat is why a room of a later version of this package is not written.

@@ -69,6 +69,7 @@ type Room struct {
 	mu       sync.Mutex // guards what follows; held for moments, never over I/O of a write
 	closed   bool
 	readOnly string // why nothing can be written; "" when it can
+	merged   bool   // git merged the journal, and there is no key: see merged.go
 	local    *local // this directory's identity and key; nil until a first write
 	ledger   ledger
 	settled  int64 // the last row that this process knows to be carried out
@@ -91,7 +92,10 @@ type Room struct {
 //
 // Open waits up to 30 seconds for another process that is writing. A journal that was
 // tampered with fails with an *fs.PathError that says so; a
-// journal of a newer format opens read-only.
+// journal of a newer format opens read-only, and so does one that git merged in a room
+// without a key, with nothing accepted: Check says what to do, and with repair does it.
+// Where git, or somebody, exchanges the journal under an open room, its methods fail with an
+// *fs.PathError that says so, and the room has to be opened again.
 func Open(dir string, opts *Options) (*Room, error) {
 	o, err := opts.settle()
 	if err != nil {
@@ -130,7 +134,7 @@ func (r *Room) start() error {
 		return nil
 	}
 	if r.readOnly != "" {
-		err := r.sync()
+		err := r.unmerged(r.sync())
 		r.readCache()
 		return err
 	}
@@ -144,7 +148,7 @@ func (r *Room) start() error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return r.unmerged(err)
 	}
 	defer unlock()
 	// What a killed process wrote can be read, and may be in the page cache only: it has to

@@ -30,11 +30,12 @@ type Branch struct {
 // a row; a branch needs a row with a right MAC under mackey, which is all that tells
 // another machine's rows from anybody's. The trunk is the line with the most such rows, and
 // of two with as many the one whose last hash sorts first, so that every machine makes
-// the same choice.
+// the same choice. Without mackey every row counts as verified: which of them mean anything
+// is then for the caller to say.
 func Untangle(data []byte, from Head, mackey []byte) Tree {
 	var t Tree
 	rows, rest := sortLines(data, mackey, &t)
-	heavy := weigh(rows, from)
+	heavy := weigh(rows, from, mackey == nil)
 	placed := map[string]bool{}
 	follow := func(at Head, first *twig) Branch {
 		b := Branch{From: at, To: at}
@@ -113,8 +114,9 @@ type weights struct {
 	next   map[string]*twig
 }
 
-// weigh works from the last rows to the first.
-func weigh(rows []*twig, from Head) weights {
+// weigh works from the last rows to the first. all says that every row counts, not only the
+// verified ones.
+func weigh(rows []*twig, from Head, all bool) weights {
 	w := weights{map[string]int{}, map[string]*twig{}}
 	tail := map[string]string{} // the last hash of the line through a row
 	for _, tw := range slices.Backward(rows) {
@@ -124,7 +126,7 @@ func weigh(rows []*twig, from Head) weights {
 		if next := w.next[h]; next != nil {
 			n, tail[h] = w.weight[next.row.Hash], tail[next.row.Hash]
 		}
-		if tw.row.Verified {
+		if tw.row.Verified || all {
 			n++
 		}
 		w.weight[h] = n
