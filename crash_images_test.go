@@ -313,13 +313,11 @@ func TestG10_NamesOutlivedInFlight(t *testing.T) {
 	for names := range 4 {
 		w := workload()[slices.IndexFunc(workload(), func(w work) bool { return w.name == "edit" })]
 		s := newSweep(t, w, 0, effort{}, new(tally))
-		mem := s.base.CrashClone(s.rng, 1)
-		r := s.open(mem)
+		var mem *rootfs.Mem
 		at := ""
 		for step := 0; at != "exchange a.md"; step++ {
 			mem = s.base.CrashClone(s.rng, 1)
-			r = s.open(mem)
-			if at, _ = s.killAt(mem, step, r); at == "" {
+			if at, _ = s.killAt(mem, step, s.open(mem)); at == "" {
 				t.Fatal("the change exchanges nothing")
 			}
 		}
