@@ -35,6 +35,7 @@ type kin struct {
 	path     string
 	promised bool    // a row put these bytes: the file has to be there
 	purged   bool    // a later purge took them
+	twin     bool    // a rename's second copy of bytes that it did not change: it goes with its row
 	ends     []until // where they stopped to count, and under which path
 }
 
@@ -342,8 +343,10 @@ func (l *lineage) file(seq int64, hash, path string) *kin {
 // take notes what a row did to versions.
 func (l *lineage) take(before *journal.State, row journal.Row) {
 	l.explain(row)
-	if brings(row) && !(opOfRow(row) == journal.OpRename && row.New == row.Old) {
-		l.file(row.Seq, row.New, row.Path).promised = true
+	if brings(row) {
+		k := l.file(row.Seq, row.New, row.Path)
+		k.twin = opOfRow(row) == journal.OpRename && row.New == row.Old
+		k.promised = k.promised || !k.twin
 	}
 	if row.Old != "" && row.Old != row.New && row.Op != journal.OpHold && row.Op != journal.OpPrune && row.Op != journal.OpAdopt && row.Op != journal.OpObserve {
 		k := l.file(row.Seq, row.Old, row.Path)
@@ -461,6 +464,9 @@ func (l *lineage) gone(name string) bool {
 	k := l.files[name]
 	if k == nil || k.purged {
 		return k != nil
+	}
+	if k.twin && k.seq <= l.dropped.Ref {
+		return l.needless(name)
 	}
 	for _, u := range k.ends {
 		if u.row > l.pruned[u.path] {

@@ -22,7 +22,8 @@ import (
 // Files of the journal go, from the oldest on, when their last row is older than age and
 // no text that they put is kept but those that always stay; so with a keep of 0 the
 // journal is as long as age, and otherwise as its oldest text that is kept. What they added up to is kept
-// as a base, to which a row commits; At, History, Rollback and Verify begin after it.
+// as a base, to which a row commits; At, History, Rollback and Verify begin after it. The
+// newest rows, which are not sealed yet (up to a mebibyte of them), always stay.
 //
 // Prune reports what went, one finding each: "prune.version" with the path,
 // "prune.rows" with the file. With dryRun nothing is written, and the
@@ -108,6 +109,7 @@ func (r *Room) planPrune(ctx context.Context, keep int, before time.Time) (*prun
 	if err != nil {
 		return nil, err
 	}
+	var twins []*kin
 	stays := int64(0) // the oldest row of which a version stays that nothing rests on
 	for name, k := range journal.Sorted(lines.files) {
 		if !there[name] || !lines.needless(name) {
@@ -119,6 +121,8 @@ func (r *Room) planPrune(ctx context.Context, keep int, before time.Time) (*prun
 		switch {
 		case goes:
 			p.files = append(p.files, k)
+		case k.twin:
+			twins = append(twins, k)
 		case stays == 0 || k.seq < stays:
 			stays = k.seq
 		}
@@ -130,7 +134,13 @@ func (r *Room) planPrune(ctx context.Context, keep int, before time.Time) (*prun
 			delete(p.upTo, path)
 		}
 	}
-	return p, r.planRows(ctx, p, stays, before)
+	err = r.planRows(ctx, p, stays, before)
+	for _, k := range twins {
+		if k.seq <= p.last {
+			p.files = append(p.files, k)
+		}
+	}
+	return p, err
 }
 
 // prunable gives the last of the rows, in their order, by which texts of a path ended that

@@ -268,6 +268,33 @@ func TestPruneRows(t *testing.T) {
 	})
 }
 
+// TestPruneAfterRenames: a rename writes the text a second time under its own row, and nothing
+// rests on that copy: it must not keep the journal from being dropped for ever.
+func TestPruneAfterRenames(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(6) {
+		r, mem := newRoom(t, &Options{segment: 2_000, Now: tick()})
+		c := &chronicle{t: t, r: r, mem: mem, rng: newRNG(seed), at: []book{newBook()}, now: newBook()}
+		for range 40 {
+			c.act()
+		}
+		if n := sealedFiles(t, c.r); n < 5 {
+			t.Fatalf("control: %d sealed files", n)
+		}
+		stands := stateOf(t, c.r)
+		must1(c.r.Prune(ctx, 0, 0, false))
+		if n := sealedFiles(t, c.r); n > 1 {
+			t.Errorf("seed %d: %d sealed files are left", seed, n)
+		}
+		if got := stateOf(t, c.r); got != stands {
+			t.Errorf("seed %d: the room holds\n  %s\nwas\n  %s", seed, got, stands)
+		}
+		if fs := must1(c.r.Check(ctx, false)); len(fs) > 0 {
+			t.Errorf("seed %d: check: %v", seed, fs)
+		}
+	}
+}
+
 // TestG10_CrashWhilePruning: cut short at any step, a prune has happened or goes on at the
 // next open, and nothing that it was not to take is gone.
 func TestG10_CrashWhilePruning(t *testing.T) {
