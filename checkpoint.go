@@ -4,8 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"fmt"
 	"hash"
+	"strconv"
+	"strings"
 
 	"github.com/memoryroom/scribe/internal/journal"
 )
@@ -30,6 +32,33 @@ type checkpoint struct {
 	Seq   int64  // the last row in them
 	Hash  string // its hash
 	State *journal.State
+}
+
+// checkpointMagic begins what the MAC is over. A checkpoint of another version is none.
+const checkpointMagic = "scribe checkpoint 2\n"
+
+// encode gives what the MAC is over: checkpointMagic, Bytes, Sum, Seq and Hash a line
+// each, then the packed state.
+func (c *checkpoint) encode() []byte {
+	head := fmt.Sprintf("%s%d\n%s\n%d\n%s\n", checkpointMagic, c.Bytes, c.Sum, c.Seq, c.Hash)
+	return append([]byte(head), c.State.Pack()...)
+}
+
+// decodeCheckpoint reads what encode gave; nil for anything else.
+func decodeCheckpoint(body string) *checkpoint {
+	rest, ok := strings.CutPrefix(body, checkpointMagic)
+	lines := strings.SplitN(rest, "\n", 5)
+	if !ok || len(lines) < 5 {
+		return nil
+	}
+	c := checkpoint{Sum: lines[1], Hash: lines[3]}
+	var err1, err2 error
+	c.Bytes, err1 = strconv.ParseInt(lines[0], 10, 64)
+	c.Seq, err2 = strconv.ParseInt(lines[2], 10, 64)
+	if c.State, ok = journal.Unpack(lines[4]); !ok || err1 != nil || err2 != nil {
+		return nil
+	}
+	return &c
 }
 
 func (c *checkpoint) head() journal.Head { return journal.Head{Seq: c.Seq, Hash: c.Hash} }
@@ -67,11 +96,7 @@ func (r *Room) readCheckpoint() *checkpoint {
 	if err != nil || !hmac.Equal(mac, checkpointMAC(key, body)) {
 		return nil
 	}
-	var c checkpoint
-	if json.Unmarshal(body, &c) != nil || c.State == nil {
-		return nil
-	}
-	return &c
+	return decodeCheckpoint(string(body))
 }
 
 // covers reports whether the journal begins with the bytes that the checkpoint is about,
@@ -111,10 +136,7 @@ func (r *Room) writeCheckpoint() {
 	if err != nil {
 		return
 	}
-	body, err := json.Marshal(checkpoint{Bytes: size, Sum: sum, Seq: l.head.Seq, Hash: l.head.Hash, State: l.state})
-	if err != nil {
-		return
-	}
+	body := (&checkpoint{Bytes: size, Sum: sum, Seq: l.head.Seq, Hash: l.head.Hash, State: l.state}).encode()
 	data := append([]byte(hex.EncodeToString(checkpointMAC(key, body))+"\n"), body...)
 	if r.disk.LibReplace(checkpointName, data) == nil {
 		r.mu.Lock()
