@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"math"
+	"math/bits"
 )
 
 // An encoded index is flat, so that reading one is little more than reading a file:
@@ -13,14 +14,16 @@ import (
 //	documents: number, then all IDs end to end
 //	slots:     for each the length of its ID, its sum, its day, its four counts and its terms
 //	terms:     number, then their ends, then all of them end to end
-//	lists:     for each term df, last and rest or the block
+//	lists:     for each term df, last and rest; or 2^17 and the block; or 2^17+1 and the
+//	           crowd: its bits, then its weights in grains, of 8 and 2 bytes each
 //	CRC-32C of all before it, 4 bytes, little endian
 //
 // Numbers are varints and texts have their length before them; ends and the checksum
-// are 4 bytes. The checksum finds what rots, and not what somebody forged: a reader
-// takes nothing on trust that could make a search fail, and a caller must check each
-// hit against the text that it gives away.
-const cacheMagic = "scribe lexical 1\n"
+// are 4 bytes, little endian. The checksum finds what rots, and not what somebody forged:
+// blocks and documents are checked when they are first used (see raw), so that nothing
+// can make a search fail, and a caller must check each hit against the text that it
+// gives away.
+const cacheMagic = "scribe lexical 2\n"
 
 // errCache says no more than callers need: they build the index anew.
 var errCache = errors.New("not an index of this version")
@@ -63,11 +66,17 @@ func (x *Index) Encode() []byte {
 		l := &x.lists[i]
 		number(uint64(l.df))
 		number(uint64(l.last))
-		number(uint64(min(l.rest, many)))
-		if l.rest >= many {
-			block := x.block(l)
+		switch {
+		case l.rest < many:
+			number(uint64(l.rest))
+		case l.rest < crowded:
+			block := x.blocks[l.rest-many]
+			number(many)
 			number(uint64(len(block)))
 			b = append(b, block...)
+		default:
+			number(many + 1)
+			b = x.crowds[l.rest-crowded].encode(b)
 		}
 	}
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
@@ -105,7 +114,7 @@ func (d *decoder) count(size int) int { return int(d.number(uint64(len(d.b) / si
 
 // Decode gives the index that was encoded. It keeps data, which must not be changed.
 // Bytes that are no index of this version are an error; those of a forged one are an
-// index with other answers, and nothing worse.
+// index with other answers, or one that is [Index.Broken], and nothing worse.
 func Decode(data []byte) (*Index, error) {
 	n := len(data) - 4
 	if n < len(cacheMagic) || string(data[:len(cacheMagic)]) != cacheMagic ||
@@ -116,9 +125,10 @@ func Decode(data []byte) (*Index, error) {
 	x := New()
 	d.slots(x)
 	d.terms(x)
-	if d.bad || !d.lists(x) || len(d.b) > 0 || !x.sound() {
+	if d.bad || !d.lists(x) || len(d.b) > 0 {
 		return nil, errCache
 	}
+	x.raw = raw{all(len(x.lists)), all(len(x.slots))}
 	return x, nil
 }
 
@@ -182,7 +192,7 @@ func (d *decoder) lists(x *Index) bool {
 	slots := uint64(len(x.slots))
 	for i := range x.lists {
 		l := &x.lists[i]
-		l.df, l.last, l.rest = uint32(d.number(slots)), uint32(d.number(max(slots, 1)-1)), uint32(d.number(many))
+		l.df, l.last, l.rest = uint32(d.number(slots)), uint32(d.number(max(slots, 1)-1)), uint32(d.number(many + 1))
 		switch {
 		case d.bad || slots == 0 || l.rest == 0:
 			return false // after compaction each term is somewhere
@@ -190,69 +200,50 @@ func (d *decoder) lists(x *Index) bool {
 			if l.df != 1 || l.rest > maxTF || l.rest%grain != 0 {
 				return false
 			}
-		default:
+		case l.rest == many:
 			block := d.bytes(d.number(math.MaxInt32))
-			if !l.holds(block) {
+			l.rest = many + uint32(len(x.blocks))
+			x.blocks = append(x.blocks, block)
+		default:
+			c, ok := d.crowd(l)
+			if !ok {
 				return false
 			}
-			if l.crowds() {
-				l.rest = crowded + uint32(len(x.crowds))
-				x.crowds = append(x.crowds, crowdOf(block))
-			} else {
-				l.rest = many + uint32(len(x.blocks))
-				x.blocks = append(x.blocks, block)
-			}
+			l.rest = crowded + uint32(len(x.crowds))
+			x.crowds = append(x.crowds, c)
 		}
 	}
 	return true
 }
 
-// holds reports whether a block is df postings, the slots ascending to last.
-func (l *list) holds(block []byte) bool {
-	at, n := uint64(0), uint32(0)
-	for len(block) > 0 {
-		step, k := binary.Uvarint(block)
-		if k <= 0 || n > 0 && step == 0 || step > math.MaxUint32 {
-			return false
-		}
-		tf, m := binary.Uvarint(block[k:])
-		if m <= 0 || tf == 0 || tf > maxTF || tf%grain != 0 {
-			return false
-		}
-		block = block[k+m:]
-		if at += step; at > uint64(l.last) {
-			return false
-		}
-		n++
+// crowd reads the crowd of a list.
+func (d *decoder) crowd(l *list) (c crowd, ok bool) {
+	words := uint64(l.last)/64 + 1
+	has, tf := d.bytes(8*words), d.bytes(2*uint64(l.df))
+	if d.bad || len(tf) == 0 {
+		return c, false
 	}
-	return n > 0 && n == l.df && at == uint64(l.last)
+	c = crowd{has: make([]uint64, words), before: make([]uint32, words), tf: make([]uint16, l.df)}
+	n := uint32(0)
+	for i := range c.has {
+		c.has[i], c.before[i] = binary.LittleEndian.Uint64(has[8*i:]), n
+		n += uint32(bits.OnesCount64(c.has[i]))
+	}
+	least := uint16(math.MaxUint16)
+	for i := range c.tf {
+		c.tf[i] = binary.LittleEndian.Uint16(tf[2*i:])
+		c.most, least = max(c.most, c.tf[i]), min(least, c.tf[i])
+	}
+	return c, n == l.df && c.has[words-1]>>(l.last%64) == 1 && least > 0 && c.most <= maxTF/grain
 }
 
-// sound reports whether the documents' terms are so many, and are all there.
-func (x *Index) sound() bool {
-	terms := uint64(x.dict.len())
-	for i := range x.slots {
-		s := &x.slots[i]
-		n, words := uint64(0), uint64(s.words())
-		for b := s.terms; len(b) > 0; n++ {
-			v, k := uint64(b[0]), 1
-			if v >= 0x80 {
-				v, k = binary.Uvarint(b)
-			}
-			if k <= 0 || k > 5 {
-				return false
-			}
-			if n >= words {
-				v >>= 1
-			}
-			if v >= terms {
-				return false
-			}
-			b = b[k:]
-		}
-		if n != words+uint64(s.joined)+uint64(s.extra) {
-			return false
-		}
+// encode appends what [decoder.crowd] reads.
+func (c *crowd) encode(b []byte) []byte {
+	for _, set := range c.has {
+		b = binary.LittleEndian.AppendUint64(b, set)
 	}
-	return true
+	for _, tf := range c.tf {
+		b = binary.LittleEndian.AppendUint16(b, tf)
+	}
+	return b
 }

@@ -10,12 +10,16 @@ import (
 )
 
 func sample() *Index {
-	return written([][3]string{
+	texts := [][3]string{
 		{"auth.md", "Auth migration", "JWT tokens replace sessions on 2031-07-09. Flip `use_jwt_tokens`."},
 		{"zh.md", "", "部署之前要先运行数据库迁移脚本。"},
 		{"empty.md", "", ""},
-		{"long.md", "", strings.Repeat("tokens of every kind ", 300)},
-	})
+		{"long.md", "", strings.Repeat("tokens of every kind ", 30)},
+	}
+	for i := range crowdLeast { // so that there is a crowd
+		texts = append(texts, [3]string{fmt.Sprint(i), "", "tokens"})
+	}
+	return written(texts)
 }
 
 // TestCacheFaults: a byte changed, cut off or added anywhere is found.
@@ -68,19 +72,21 @@ func use(t *testing.T, x *Index) {
 // or none, and no panic.
 func TestForgedCache(t *testing.T) {
 	good := sample().Encode()
-	read := 0
+	read, broken := 0, 0
 	for i := range len(good) - 4 {
 		for _, flip := range []byte{1, 0x7f, 0x80, 0xff} {
 			bad := slices.Clone(good[:len(good)-4])
 			bad[i] ^= flip
 			if x, err := Decode(sealed(bad)); err == nil {
 				read++
-				use(t, x)
+				if use(t, x); x.Broken() {
+					broken++
+				}
 			}
 		}
 	}
-	if read == 0 {
-		t.Error("nothing was forged")
+	if read == 0 || broken == 0 || broken == read {
+		t.Errorf("of %d forged ones that were read, %d are broken", read, broken)
 	}
 }
 

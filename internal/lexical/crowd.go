@@ -90,14 +90,6 @@ func (l *list) crowds() bool {
 // crowd is the list of a term that has one.
 func (x *Index) crowd(term uint32) *crowd { return &x.crowds[x.lists[term].rest-crowded] }
 
-// block gives the postings of a list of more than one.
-func (x *Index) block(l *list) []byte {
-	if l.rest >= crowded {
-		return x.crowds[l.rest-crowded].block()
-	}
-	return x.blocks[l.rest-many]
-}
-
 // post adds a posting to a list. Slots come in order.
 func (x *Index) post(l *list, at, tf uint32) {
 	switch {
@@ -122,6 +114,10 @@ func (x *Index) post(l *list, at, tf uint32) {
 	switch {
 	case l.rest >= many && l.rest < crowded && l.crowds():
 		block := &x.blocks[l.rest-many]
+		if len(x.raw.lists) > 0 && !l.holds(*block) {
+			x.broken.Store(true)
+			return
+		}
 		l.rest = crowded + uint32(len(x.crowds))
 		x.crowds = append(x.crowds, crowdOf(*block))
 		*block = nil

@@ -80,3 +80,11 @@ func TestCrowdsComeAndGo(t *testing.T) {
 		t.Errorf("read back: got %q, want %q", got, kyoto)
 	}
 }
+
+// block gives the postings of a list of more than one.
+func (x *Index) block(l *list) []byte {
+	if l.rest >= crowded {
+		return x.crowds[l.rest-crowded].block()
+	}
+	return x.blocks[l.rest-many]
+}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"sync"
+	"sync/atomic"
 )
 
 // Doc is one document. The index keeps its ID and none of its text.
@@ -77,6 +78,9 @@ type Index struct {
 	crowds []crowd  // of lists with very many
 	live   int      // documents
 	total  int64    // their words together
+
+	raw    raw         // of a decoded index
+	broken atomic.Bool // see Broken
 
 	writing writing
 
@@ -343,11 +347,13 @@ func (x *Index) Remove(id string) {
 	}
 	delete(x.ids, id)
 	s := &x.slots[at]
-	x.eachTerm(s, func(t uint32) {
-		if l := &x.lists[t]; l.df > 0 { // but for a forged cache
-			l.df--
-		}
-	})
+	if x.slot(at) {
+		x.eachTerm(s, func(t uint32) {
+			if l := &x.lists[t]; l.df > 0 { // but for a forged cache
+				l.df--
+			}
+		})
+	}
 	x.live--
 	x.total -= int64(s.words())
 	*s = slot{}
@@ -361,7 +367,13 @@ func (x *Index) Remove(id string) {
 // compact makes the index anew without the places of removed documents, and without
 // the terms that none holds. No score depends on what it changes.
 func (x *Index) compact() {
-	old := Index{slots: x.slots, length: x.length, dict: x.dict, live: x.live}
+	old := Index{slots: x.slots, length: x.length, dict: x.dict, live: x.live, raw: x.raw}
+	sound := func(at uint32) bool {
+		ok := old.slot(at)
+		x.broken.Store(x.broken.Load() || !ok)
+		return ok
+	}
+	x.raw = raw{}
 	renamed := make([]uint32, old.dict.len()) // number + 1
 	x.ids, x.slots, x.length, x.lists = make(map[string]uint32, old.live), make([]slot, 0, old.live), make([]uint32, 0, old.live), nil
 	x.there, x.blocks, x.crowds = nil, nil, nil
@@ -369,7 +381,7 @@ func (x *Index) compact() {
 	x.writing.known, x.writing.tf = nil, nil
 	w := &x.writing
 	for i := range old.slots {
-		if old.length[i] == 0 {
+		if old.length[i] == 0 || !sound(uint32(i)) {
 			continue
 		}
 		s := old.slots[i]

@@ -145,8 +145,13 @@ func (x *Index) Search(q Query) ([]Hit, Drops) {
 	s.parse(q.Text)
 	s.drops.Empty = len(s.units) == 0
 	s.afford()
+	if s.chosen = s.chosen[:0]; !s.readable() {
+		return nil, s.drops
+	}
 	s.accumulate()
-	s.choose()
+	if s.choose(); !s.readable() {
+		return nil, s.drops
+	}
 	if s.floor(); len(s.best) == 0 {
 		return nil, s.drops
 	}
