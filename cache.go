@@ -3,17 +3,12 @@ package scribe
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
-	"hash/crc32"
 	"io/fs"
-	"math"
 	"time"
 
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/lexical"
-	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // A large room keeps, in .scribe/cache, what it would else work out at each start: the
@@ -22,114 +17,11 @@ import (
 // is shown is read and checked against the journal first, so that a wrong cache costs hits
 // and no more. It holds words of the memories, so that it is as secret as they are (0600),
 // and Purge removes it.
-//
-//	cacheMagic
-//	settled: 32 bytes, see below
-//	files:   number, then for each the length of its path, its path, its hash, its stamp
-//	CRC-32C of all before it, 4 bytes, little endian
-//	indexes: for each the trust of its ceiling, its length and its bytes, see lexical.Encode
 const (
-	cacheName  = "cache"
-	cacheMagic = "scribe cache 1\n"
-	cacheFrom  = 1000    // memories; below, reading them all takes no longer
-	maxCache   = 1 << 30 // bytes
+	cacheName = "cache"
+	cacheFrom = 1000    // memories; below, reading them all takes no longer
+	maxCache  = 1 << 30 // bytes
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// cached is a cache as it was read.
-type cached struct {
-	files   map[string]stamped
-	indexes map[Trust][]byte
-	settled [32]byte // digest of the journal's head and of MEMORY.md when that had the lines it should have; else zero
-}
-
-// stamped is what a file was found to hold, and under which stamp.
-type stamped struct {
-	stamp rootfs.Stamp
-	sum   [32]byte
-}
-
-// encode gives the cache as bytes.
-func (c *cached) encode() []byte {
-	b := append([]byte(cacheMagic), c.settled[:]...)
-	b = binary.AppendUvarint(b, uint64(len(c.files)))
-	for path, f := range journal.Sorted(c.files) {
-		b = binary.AppendUvarint(b, uint64(len(path)))
-		b = append(append(b, path...), f.sum[:]...)
-		for _, v := range []int64{f.stamp.Size, f.stamp.Modified, f.stamp.Changed, int64(f.stamp.Inode)} {
-			b = binary.AppendVarint(b, v)
-		}
-	}
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	for trust := Trust(0); trust <= Operator; trust++ {
-		data, ok := c.indexes[trust]
-		if !ok {
-			continue
-		}
-		b = binary.AppendUvarint(b, uint64(trust))
-		b = binary.AppendUvarint(b, uint64(len(data)))
-		b = append(b, data...)
-	}
-	return b
-}
-
-// decodeCache reads what encode wrote; of anything else, nothing.
-func decodeCache(data []byte) (c cached) {
-	b, ok := data, len(data) >= len(cacheMagic) && string(data[:len(cacheMagic)]) == cacheMagic
-	number := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			ok, b = false, nil
-			return 0
-		}
-		b = b[n:]
-		return v
-	}
-	take := func(n uint64) []byte {
-		if n > uint64(len(b)) {
-			ok, b = false, nil
-			return nil
-		}
-		out := b[:n:n]
-		b = b[n:]
-		return out
-	}
-	if !ok {
-		return cached{}
-	}
-	take(uint64(len(cacheMagic)))
-	copy(c.settled[:], take(uint64(len(c.settled))))
-	c.files = map[string]stamped{}
-	for n := number(); n > 0 && ok; n-- {
-		var f stamped
-		path := string(take(number()))
-		copy(f.sum[:], take(uint64(len(f.sum))))
-		var inode int64
-		for _, v := range []*int64{&f.stamp.Size, &f.stamp.Modified, &f.stamp.Changed, &inode} {
-			var k int
-			if *v, k = binary.Varint(b); k <= 0 {
-				return cached{}
-			}
-			b = b[k:]
-		}
-		f.stamp.Inode = uint64(inode)
-		c.files[path] = f
-	}
-	read := len(data) - len(b)
-	if sum := take(4); !ok || binary.LittleEndian.Uint32(sum) != crc32.Checksum(data[:read], castagnoli) {
-		return cached{}
-	}
-	c.indexes = map[Trust][]byte{}
-	for len(b) > 0 {
-		trust, index := number(), take(number())
-		if !ok || trust > math.MaxUint8 {
-			break
-		}
-		c.indexes[Trust(trust)] = index
-	}
-	return c
-}
 
 // readCache reads the cache of a large room.
 func (r *Room) readCache() {
@@ -149,12 +41,6 @@ func (r *Room) cachedIndex(ceiling Trust) *lexical.Index {
 		}
 	}
 	return lexical.New()
-}
-
-// unmoved reports whether a file has the stamp under which it held the accepted bytes.
-func (c *cached) unmoved(path string, e rootfs.Entry, hash string) bool {
-	f, ok := c.files[path]
-	return ok && e.Stamp != (rootfs.Stamp{}) && f.stamp == e.Stamp && hex.EncodeToString(f.sum[:]) == hash
 }
 
 // settledAs names the state of the journal together with what MEMORY.md holds.
@@ -181,13 +67,9 @@ func (r *Room) keepCache() {
 	}
 	defer unlock()
 	state := r.stateNow()
-	next := cached{files: r.glances.stamps(), indexes: map[Trust][]byte{}}
-	changes := 0
-	for path, f := range next.files {
-		if r.cache.files[path] != f {
-			changes++
-		}
-	}
+	next := cached{indexes: map[Trust][]byte{}}
+	files, changes := r.stamps(state)
+	next.files = tableOf(files)
 	r.lexicons.mu.Lock()
 	defer r.lexicons.mu.Unlock()
 	for ceiling, lex := range r.lexicons.m {
@@ -207,6 +89,24 @@ func (r *Room) keepCache() {
 		}
 		_ = r.disk.LibReplace(cacheName, next.encode())
 	}
+}
+
+// stamps gives what is known of the room's files, and how much of it the cache does not
+// have. What this process did not look at stays as it was read.
+func (r *Room) stamps(state *journal.State) (files map[string]stamped, changes int) {
+	files = r.glances.stamps()
+	for path, f := range files {
+		if row, ok := r.cache.files.find(path, 0); !ok || r.cache.files.file(row) != f {
+			changes++
+		}
+	}
+	for row := range r.cache.files.len() {
+		path := r.cache.files.path(row)
+		if _, newer := files[path]; !newer && sumOf(state.Accepted[path].Hash) == r.cache.files.file(row).sum {
+			files[path] = r.cache.files.file(row)
+		}
+	}
+	return files, changes
 }
 
 // cacheWait is how long Close waits for a writer before it leaves the cache as it is.

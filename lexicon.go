@@ -3,6 +3,7 @@ package scribe
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func (l *lexicon) follow(ctx context.Context, r *Room, state *journal.State) err
 		paths, ok = state.Touched(was.Seq)
 	}
 	if !ok {
-		paths = acceptedPaths(state)
+		paths = l.differing(state)
 		for id := range l.index.IDs() {
 			if _, stands := state.Accepted[id]; !stands {
 				paths = append(paths, id)
@@ -93,10 +94,44 @@ func (l *lexicon) follow(ctx context.Context, r *Room, state *journal.State) err
 		}
 		whole = l.put(r, state, path) && whole
 	}
-	if whole {
+	if whole && !l.index.Broken() {
 		l.state = state
 	}
 	return nil
+}
+
+// forged drops an index that was read from a cache which somebody forged, and reports
+// whether it was one. The next call of follow builds it anew.
+func (l *lexicon) forged() bool {
+	l.mu.RLock()
+	ok := !l.index.Broken()
+	l.mu.RUnlock()
+	if ok {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.index.Broken() { // else another search was faster
+		l.index, l.state = lexical.New(), nil
+	}
+	return true
+}
+
+// differing lists the accepted paths, in order, of which the index has not the text that
+// the state says, or the time.
+func (l *lexicon) differing(state *journal.State) (paths []string) {
+	for path, acc := range state.Accepted {
+		sum, day, indexed := l.index.Version(path)
+		if parseTrust(acc.Trust) < l.ceiling {
+			if indexed {
+				paths = append(paths, path)
+			}
+		} else if !indexed || day != dayOf(acc.Time) || sum != sumOf(acc.Hash) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // put makes the index hold what the state says of one path. It reports false when the

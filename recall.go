@@ -147,19 +147,25 @@ func (r *Room) search(ctx context.Context, q Query, ceiling Trust) (a answer, er
 	}
 	state := r.stateNow()
 	lex := r.lexicons.of(ceiling)
-	if err := lex.follow(ctx, r, state); err != nil {
-		return a, err
-	}
-	if r.waived(waiveUnaccepted) {
-		if err := lex.lookAround(ctx, r); err != nil {
+	var found []lexical.Hit
+	for again := true; again; again = lex.forged() {
+		if err := lex.follow(ctx, r, state); err != nil {
 			return a, err
 		}
+		if r.waived(waiveUnaccepted) {
+			if err := lex.lookAround(ctx, r); err != nil {
+				return a, err
+			}
+		}
+		// More than were asked for: some may be gone, or say the same.
+		ranked := q.pace.start()
+		var drops lexical.Drops
+		var docs int
+		found, drops, docs = lex.search(lexical.Query{Text: q.Text, Max: 2*most + spareHits, Day: dayOf(r.opts.Now())})
+		ranked()
+		a = answer{}
+		a.note(drops, docs, len(found))
 	}
-	// More than were asked for: some may be gone, or say the same.
-	ranked := q.pace.start()
-	found, drops, docs := lex.search(lexical.Query{Text: q.Text, Max: 2*most + spareHits, Day: dayOf(r.opts.Now())})
-	ranked()
-	a.note(drops, docs, len(found))
 	said := map[string]bool{}
 	for i, f := range found {
 		if err := ctx.Err(); err != nil {

@@ -472,7 +472,7 @@ func (r *Room) tidy(ctx context.Context) error {
 			return err
 		}
 	}
-	if len(acceptedPaths(w.state)) == 0 && !freedHere(w.state) {
+	if !anyAccepted(w.state) && !freedHere(w.state) {
 		return nil // nothing was accepted here: the index is as it came
 	}
 	if r.cache.settled != [32]byte{} && r.cache.settled == r.settledAs(w) {
@@ -509,20 +509,40 @@ func (r *Room) observeAll(ctx context.Context) error {
 		return err
 	}
 	var b batch
-	there := map[string]rootfs.Entry{}
-	if err := r.disk.Walk(func(name string, e rootfs.Entry) error {
-		there[name] = e
+	// What lies under the stamp under which it was accepted bytes is not read again. Where
+	// the walk fails, every file is read, and says more.
+	table, next := &r.cache.files, 0
+	unmoved, known := make([]bool, table.len()), 0
+	there := map[string]rootfs.Entry{} // of the others
+	err = r.disk.Walk(func(name string, e rootfs.Entry) error {
+		row, ok := table.find(name, next)
+		if next = row; ok {
+			next++
+			unmoved[row] = table.unmoved(row, e, w.state.Accepted[name].Hash)
+		}
+		if ok && unmoved[row] {
+			known++
+		} else {
+			there[name] = e
+		}
 		return nil
-	}); err != nil {
-		clear(there) // every file is read, and says more
+	})
+	accepted := len(w.state.Accepted)
+	if _, ok := w.state.Accepted[indexName]; ok {
+		accepted--
+	}
+	if err == nil && known == accepted {
+		return nil
+	}
+	if err != nil {
+		clear(unmoved)
 	}
 	for _, path := range acceptedPaths(w.state) {
-		p, err := relpath.Parse(path)
-		if err != nil {
+		if row, ok := table.find(path, 0); ok && unmoved[row] {
 			continue
 		}
-		e := there[path]
-		if r.cache.unmoved(path, e, w.state.Accepted[path].Hash) {
+		p, err := relpath.Parse(path)
+		if err != nil {
 			continue
 		}
 		s, err := r.standing(w.state, p)
@@ -530,7 +550,7 @@ func (r *Room) observeAll(ctx context.Context) error {
 			continue // unreadable: Check reports it
 		}
 		if s.whole {
-			r.look(path, p, e, s, s.memory(path))
+			r.look(path, p, there[path], s, s.memory(path))
 		}
 		b.outside(w.state, path, s)
 	}

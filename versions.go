@@ -192,6 +192,12 @@ func (r *Room) Verify(ctx context.Context, head string) error {
 	return tampered(fmt.Errorf("row %d is not the row that it was", want.Seq))
 }
 
+// anyAccepted reports whether a memory is accepted. The index is not one.
+func anyAccepted(state *journal.State) bool {
+	_, index := state.Accepted[indexName]
+	return len(state.Accepted) > 1 || len(state.Accepted) == 1 && !index
+}
+
 // acceptedPaths lists the accepted memories by path. The index is not one.
 func acceptedPaths(state *journal.State) []string {
 	var paths []string

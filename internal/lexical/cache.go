@@ -192,7 +192,7 @@ func (d *decoder) lists(x *Index) bool {
 	slots := uint64(len(x.slots))
 	for i := range x.lists {
 		l := &x.lists[i]
-		l.df, l.last, l.rest = uint32(d.number(slots)), uint32(d.number(max(slots, 1)-1)), uint32(d.number(many + 1))
+		l.df, l.last, l.rest = uint32(d.number(slots)), uint32(d.number(max(slots, 1)-1)), uint32(d.number(many+1))
 		switch {
 		case d.bad || slots == 0 || l.rest == 0:
 			return false // after compaction each term is somewhere
