@@ -11,19 +11,26 @@ import (
 // An encoded index is flat, so that reading one is little more than reading a file:
 //
 //	cacheMagic
-//	documents: number, then all IDs end to end
-//	slots:     for each the length of its ID, its sum, its day, its four counts and its terms
-//	terms:     number, then their ends, then all of them end to end
-//	lists:     for each term df, last and rest; or 2^17 and the block; or 2^17+1 and the
-//	           crowd: its bits, then its weights in grains, of 8 and 2 bytes each
-//	CRC-32C of all before it, 4 bytes, little endian
+//	documents: number, then for each a row of slotRow bytes: the lengths of its ID and
+//	           of its terms, its day, its four counts, its sum
+//	           length of all IDs, and they end to end; the same of the terms
+//	terms:     number, then where each ends, then all of them end to end
+//	lists:     for each term a row of listRow bytes: df, last and rest, where 2^17 and
+//	           more is the length of a block, and 2^31 a crowd
+//	           the blocks, end to end
+//	           the crowds: bits, then weights in grains, of 8 and 2 bytes each
+//	CRC-32C of all before it
 //
-// Numbers are varints and texts have their length before them; ends and the checksum
-// are 4 bytes, little endian. The checksum finds what rots, and not what somebody forged:
+// Numbers are little endian, of 4 bytes where nothing else is said. The checksum finds what
+// rots, and not what somebody forged:
 // blocks and documents are checked when they are first used (see raw), so that nothing
 // can make a search fail, and a caller must check each hit against the text that it
 // gives away.
-const cacheMagic = "scribe lexical 2\n"
+const (
+	cacheMagic = "scribe lexical 2\n"
+	slotRow    = 7*4 + 32
+	listRow    = 3 * 4
+)
 
 // errCache says no more than callers need: they build the index anew.
 var errCache = errors.New("not an index of this version")
@@ -35,51 +42,56 @@ func (x *Index) Encode() []byte {
 	if len(x.slots) > x.live {
 		x.compact()
 	}
+	le := binary.LittleEndian
 	b := []byte(cacheMagic)
-	number := func(n uint64) { b = binary.AppendUvarint(b, n) }
-	number(uint64(len(x.slots)))
-	names := 0
-	for i := range x.slots {
-		names += len(x.slots[i].id)
+	text := func(size int, each func()) {
+		b = le.AppendUint32(b, uint32(size))
+		each()
 	}
-	number(uint64(names))
-	for i := range x.slots {
-		b = append(b, x.slots[i].id...)
-	}
+	names, terms := 0, 0
+	b = le.AppendUint32(b, uint32(len(x.slots)))
 	for i := range x.slots {
 		s := &x.slots[i]
-		number(uint64(len(s.id)))
-		b = append(b, s.sum[:]...)
-		b = binary.AppendVarint(b, int64(s.day))
-		for _, n := range []uint32{s.title, s.body, s.joined, s.extra, uint32(len(s.terms))} {
-			number(uint64(n))
+		for _, n := range []uint32{uint32(len(s.id)), uint32(len(s.terms)), uint32(s.day), s.title, s.body, s.joined, s.extra} {
+			b = le.AppendUint32(b, n)
 		}
-		b = append(b, s.terms...)
+		b = append(b, s.sum[:]...)
+		names, terms = names+len(s.id), terms+len(s.terms)
 	}
-	number(uint64(x.dict.len()))
+	text(names, func() {
+		for i := range x.slots {
+			b = append(b, x.slots[i].id...)
+		}
+	})
+	text(terms, func() {
+		for i := range x.slots {
+			b = append(b, x.slots[i].terms...)
+		}
+	})
+	b = le.AppendUint32(b, uint32(x.dict.len()))
 	for _, end := range x.dict.ends {
-		b = binary.LittleEndian.AppendUint32(b, end)
+		b = le.AppendUint32(b, end)
 	}
-	number(uint64(len(x.dict.names)))
 	b = append(b, x.dict.names...)
 	for i := range x.lists {
 		l := &x.lists[i]
-		number(uint64(l.df))
-		number(uint64(l.last))
-		switch {
-		case l.rest < many:
-			number(uint64(l.rest))
-		case l.rest < crowded:
-			block := x.blocks[l.rest-many]
-			number(many)
-			number(uint64(len(block)))
-			b = append(b, block...)
-		default:
-			number(many + 1)
+		rest := l.rest
+		if rest >= many && rest < crowded {
+			rest = many + uint32(len(x.blocks[rest-many]))
+		}
+		b = le.AppendUint32(le.AppendUint32(le.AppendUint32(b, l.df), l.last), min(rest, crowded))
+	}
+	for i := range x.lists {
+		if l := &x.lists[i]; l.rest >= many && l.rest < crowded {
+			b = append(b, x.blocks[l.rest-many]...)
+		}
+	}
+	for i := range x.lists {
+		if l := &x.lists[i]; l.rest >= crowded {
 			b = x.crowds[l.rest-crowded].encode(b)
 		}
 	}
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
 // decoder reads an encoded index. After the first fault it reads zeros.
@@ -88,19 +100,20 @@ type decoder struct {
 	bad bool
 }
 
-func (d *decoder) number(most uint64) uint64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 || v > most {
-		d.bad, d.b = true, nil
-		return 0
+// number reads a number of 4 bytes, of at most most.
+func (d *decoder) number(most int) int {
+	if b := d.bytes(4); len(b) == 4 {
+		if v := binary.LittleEndian.Uint32(b); int64(v) <= int64(most) {
+			return int(v)
+		}
 	}
-	d.b = d.b[n:]
-	return v
+	d.bad, d.b = true, nil
+	return 0
 }
 
 // bytes gives the next n. Appending to them copies.
-func (d *decoder) bytes(n uint64) []byte {
-	if n > uint64(len(d.b)) {
+func (d *decoder) bytes(n int) []byte {
+	if n > len(d.b) {
 		d.bad, d.b = true, nil
 		return nil
 	}
@@ -109,8 +122,11 @@ func (d *decoder) bytes(n uint64) []byte {
 	return out
 }
 
-// count reads a number of things of at least so many bytes each.
-func (d *decoder) count(size int) int { return int(d.number(uint64(len(d.b) / size))) }
+// rows reads a number and so many rows of a size.
+func (d *decoder) rows(size int) (n int, rows []byte) {
+	n = d.number(len(d.b) / size)
+	return n, d.bytes(n * size)
+}
 
 // Decode gives the index that was encoded. It keeps data, which must not be changed.
 // Bytes that are no index of this version are an error; those of a forged one are an
@@ -133,78 +149,79 @@ func Decode(data []byte) (*Index, error) {
 }
 
 func (d *decoder) slots(x *Index) {
-	const least = 39 // bytes of the shortest
-	n := d.count(least)
-	x.slots, x.length, x.ids = make([]slot, 0, n), make([]uint32, 0, n), make(map[string]uint32, n)
-	names := string(d.bytes(d.number(math.MaxInt32))) // one string for all
-	for range n {
-		var s slot
-		size := d.number(uint64(len(names)))
-		s.id, names = names[:size], names[size:]
-		copy(s.sum[:], d.bytes(uint64(len(s.sum))))
-		day, k := binary.Varint(d.b)
-		if k <= 0 {
+	n, rows := d.rows(slotRow)
+	x.slots, x.length, x.ids = make([]slot, n), make([]uint32, n), make(map[string]uint32, n)
+	x.there = make([]uint64, (n+63)/64)
+	names := string(d.bytes(d.number(len(d.b)))) // one string for all
+	terms := d.bytes(d.number(len(d.b)))
+	for i := 0; i < n && !d.bad; i++ {
+		row, s := rows[i*slotRow:][:slotRow], &x.slots[i]
+		at := func(k int) uint32 { return binary.LittleEndian.Uint32(row[4*k:]) }
+		id, size := int(at(0)), int(at(1))
+		if id > len(names) || size > len(terms) {
 			d.bad = true
 			return
 		}
-		d.b = d.b[k:]
-		s.day = int32(day)
-		for _, n := range []*uint32{&s.title, &s.body, &s.joined, &s.extra} {
-			*n = uint32(d.number(maxDocTokens))
-		}
-		s.terms = d.bytes(d.number(math.MaxInt32))
-		if _, twice := x.ids[s.id]; d.bad || twice {
-			d.bad = true
-			return
-		}
-		x.ids[s.id] = uint32(len(x.slots))
-		x.seat(s)
+		s.id, names = names[:id], names[id:]
+		s.terms, terms = terms[:size:size], terms[size:]
+		s.day, s.title, s.body, s.joined, s.extra = int32(at(2)), at(3), at(4), at(5), at(6)
+		copy(s.sum[:], row[28:])
+		d.bad = max(s.title, s.body, s.joined, s.extra) > maxDocTokens
+		x.ids[s.id] = uint32(i)
+		x.length[i] = s.words() + 1
+		x.there[i/64] |= 1 << (i % 64)
+		x.total += int64(s.words())
 	}
+	x.live = n
+	d.bad = d.bad || len(names)+len(terms) > 0 || len(x.ids) < n // one twice
 }
 
 func (d *decoder) terms(x *Index) {
-	n := d.count(4)
+	n, ends := d.rows(4)
 	x.dict.ends = make([]uint32, n, n+n/8)
-	ends := d.bytes(4 * uint64(n))
+	last := uint32(0)
 	for i := range x.dict.ends {
-		if d.bad {
-			return
-		}
-		x.dict.ends[i] = binary.LittleEndian.Uint32(ends[4*i:])
+		end := binary.LittleEndian.Uint32(ends[4*i:])
+		d.bad = d.bad || end < last
+		x.dict.ends[i], last = end, end
 	}
-	size := uint64(0)
-	if size = d.number(math.MaxInt32); n > 0 && size != uint64(x.dict.ends[n-1]) {
-		d.bad = true
+	if x.dict.names = d.bytes(int(last)); !d.bad {
+		x.dict.rehash()
 	}
-	x.dict.names = d.bytes(size)
-	for i, end := range x.dict.ends {
-		if d.bad || i > 0 && end < x.dict.ends[i-1] {
-			d.bad = true
-			return
-		}
-	}
-	x.dict.rehash()
 }
 
 func (d *decoder) lists(x *Index) bool {
-	n := x.dict.len()
+	n, slots := x.dict.len(), uint32(len(x.slots))
 	x.lists = make([]list, n, n+n/8)
-	slots := uint64(len(x.slots))
+	rows := d.bytes(n * listRow)
+	if d.bad {
+		return false
+	}
+	blocks, crowds := 0, 0
 	for i := range x.lists {
-		l := &x.lists[i]
-		l.df, l.last, l.rest = uint32(d.number(slots)), uint32(d.number(max(slots, 1)-1)), uint32(d.number(many+1))
+		row, l := rows[i*listRow:][:listRow], &x.lists[i]
+		l.df, l.last, l.rest = binary.LittleEndian.Uint32(row), binary.LittleEndian.Uint32(row[4:]), binary.LittleEndian.Uint32(row[8:])
 		switch {
-		case d.bad || slots == 0 || l.rest == 0:
+		case l.rest == 0 || l.df == 0 || l.df > slots || l.last >= slots:
 			return false // after compaction each term is somewhere
-		case l.rest < many:
-			if l.df != 1 || l.rest > maxTF || l.rest%grain != 0 {
-				return false
-			}
-		case l.rest == many:
-			block := d.bytes(d.number(math.MaxInt32))
+		case l.rest < many && (l.df != 1 || l.rest > maxTF || l.rest%grain != 0):
+			return false
+		case l.rest >= crowded:
+			crowds++
+		case l.rest >= many:
+			blocks++
+		}
+	}
+	x.blocks, x.crowds = make([][]byte, 0, blocks+blocks/8), make([]crowd, 0, crowds+crowds/8)
+	for i := range x.lists {
+		if l := &x.lists[i]; l.rest >= many && l.rest < crowded {
+			block := d.bytes(int(l.rest - many))
 			l.rest = many + uint32(len(x.blocks))
 			x.blocks = append(x.blocks, block)
-		default:
+		}
+	}
+	for i := range x.lists {
+		if l := &x.lists[i]; l.rest >= crowded {
 			c, ok := d.crowd(l)
 			if !ok {
 				return false
@@ -213,13 +230,13 @@ func (d *decoder) lists(x *Index) bool {
 			x.crowds = append(x.crowds, c)
 		}
 	}
-	return true
+	return !d.bad
 }
 
 // crowd reads the crowd of a list.
 func (d *decoder) crowd(l *list) (c crowd, ok bool) {
-	words := uint64(l.last)/64 + 1
-	has, tf := d.bytes(8*words), d.bytes(2*uint64(l.df))
+	words := int(l.last)/64 + 1
+	has, tf := d.bytes(8*words), d.bytes(2*int(l.df))
 	if d.bad || len(tf) == 0 {
 		return c, false
 	}
