@@ -33,14 +33,24 @@ func (r *Room) readCache() {
 	}
 }
 
-// cachedIndex gives the index of a ceiling as it was kept, or an empty one.
-func (r *Room) cachedIndex(ceiling Trust) *lexical.Index {
+// cachedIndex gives the index of a ceiling as it was kept, or an empty one. at says that it
+// stands at the state of now.
+func (r *Room) cachedIndex(ceiling Trust) (x *lexical.Index, at bool) {
 	if data, ok := r.cache.indexes[ceiling]; ok {
 		if x, err := lexical.Decode(data); err == nil {
-			return x
+			return x, r.cache.at == r.stateAs()
 		}
 	}
-	return lexical.New()
+	return lexical.New(), false
+}
+
+// stateAs names what is accepted now, and by whose word: by the journal's head, which
+// stands for all rows before it, and the key under which they count.
+func (r *Room) stateAs() [32]byte {
+	r.mu.Lock()
+	head := r.ledger.head
+	r.mu.Unlock()
+	return sha256.Sum256([]byte(head.String() + "\n" + r.keyed("cache")))
 }
 
 // settledAs names the state of the journal together with what MEMORY.md holds.
@@ -67,23 +77,26 @@ func (r *Room) keepCache() {
 	}
 	defer unlock()
 	state := r.stateNow()
-	next := cached{indexes: map[Trust][]byte{}}
 	files, changes := r.stamps(state)
-	next.files = tableOf(files)
 	r.lexicons.mu.Lock()
 	defer r.lexicons.mu.Unlock()
-	for ceiling, lex := range r.lexicons.m {
-		if lex.follow(ctx, r, state) != nil {
-			continue
+	var whole []*lexicon
+	for _, lex := range r.lexicons.m {
+		if lex.follow(ctx, r, state) == nil {
+			whole = append(whole, lex)
+			changes += lex.sinceCache()
 		}
-		lex.mu.Lock()
-		if lex.state == state {
-			changes += lex.changes
-			next.indexes[ceiling] = lex.index.Encode()
-		}
-		lex.mu.Unlock()
 	}
-	if len(next.indexes) > 0 && changes > len(state.Accepted)/32 {
+	if changes <= len(state.Accepted)/32 {
+		return
+	}
+	next := cached{files: tableOf(files), indexes: map[Trust][]byte{}, at: r.stateAs()}
+	for _, lex := range whole {
+		if data, ok := lex.encode(state); ok {
+			next.indexes[lex.ceiling] = data
+		}
+	}
+	if len(next.indexes) > 0 {
 		if w, err := r.world(ctx); err == nil && string(r.rebuiltIndex(w)) == string(w.index) {
 			next.settled = r.settledAs(w)
 		}
@@ -91,12 +104,15 @@ func (r *Room) keepCache() {
 	}
 }
 
-// stamps gives what is known of the room's files, and how much of it the cache does not
-// have. What this process did not look at stays as it was read.
+// stamps gives the stamps of the files that hold what is accepted, as far as they are known,
+// and how many of them the cache does not have. Those of files that this process did not
+// look at are as they were read.
 func (r *Room) stamps(state *journal.State) (files map[string]stamped, changes int) {
 	files = r.glances.stamps()
 	for path, f := range files {
-		if row, ok := r.cache.files.find(path, 0); !ok || r.cache.files.file(row) != f {
+		if sumOf(state.Accepted[path].Hash) != f.sum {
+			delete(files, path)
+		} else if row, ok := r.cache.files.find(path, 0); !ok || r.cache.files.file(row) != f {
 			changes++
 		}
 	}

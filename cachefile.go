@@ -3,7 +3,6 @@ package scribe
 import (
 	"cmp"
 	"encoding/binary"
-	"encoding/hex"
 	"hash/crc32"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 // The cache's file, .scribe/cache. All numbers are little endian.
 //
 //	cacheMagic
+//	at        32 bytes, see cached
 //	settled   32 bytes, see cached
 //	files     their number, 4 bytes; for each a row of fileRow bytes: where its path
 //	          ends, 8; size, modified, changed and inode of its stamp, 8 each; its hash,
@@ -37,6 +37,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type cached struct {
 	files   fileTable
 	indexes map[Trust][]byte
+	at      [32]byte // names the state at which the indexes stand, and whose accepted hashes the files have: see Room.stateAs
 	settled [32]byte // digest of the journal's head and of MEMORY.md when that had the lines it should have; else zero
 }
 
@@ -98,13 +99,11 @@ func (t *fileTable) find(path string, next int) (row int, ok bool) {
 	return low, low < n && t.path(low) == path
 }
 
-// unmoved reports whether a row has the stamp under which its file held the bytes of a
-// hash.
-func (t *fileTable) unmoved(row int, e rootfs.Entry, hash string) bool {
-	f := t.file(row)
-	var text [64]byte
-	hex.Encode(text[:], f.sum[:])
-	return e.Stamp != (rootfs.Stamp{}) && f.stamp == e.Stamp && string(text[:]) == hash
+// unmoved reports whether a row has the stamp that its file has.
+func (t *fileTable) unmoved(row int, e *rootfs.Entry) bool {
+	return e.Stamp != (rootfs.Stamp{}) && e.Stamp == rootfs.Stamp{
+		Size: int64(t.number(row, 8)), Modified: int64(t.number(row, 16)), Changed: int64(t.number(row, 24)), Inode: t.number(row, 32),
+	}
 }
 
 // tableOf makes a table.
@@ -123,7 +122,7 @@ func tableOf(files map[string]stamped) fileTable {
 
 // encode gives the cache as bytes.
 func (c *cached) encode() []byte {
-	b := append([]byte(cacheMagic), c.settled[:]...)
+	b := append(append([]byte(cacheMagic), c.at[:]...), c.settled[:]...)
 	b = binary.LittleEndian.AppendUint32(b, uint32(c.files.len()))
 	b = append(append(b, c.files.rows...), c.files.paths...)
 	ceilings := make([]Trust, 0, len(c.indexes))
@@ -160,6 +159,7 @@ func decodeCache(data []byte) cached {
 		return out
 	}
 	var c cached
+	copy(c.at[:], take(uint64(len(c.at))))
 	copy(c.settled[:], take(uint64(len(c.settled))))
 	n := uint64(binary.LittleEndian.Uint32(take(4)))
 	rows, size := take(n*fileRow), uint64(0)

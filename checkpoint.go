@@ -104,21 +104,20 @@ func (r *Room) readCheckpoint() *checkpoint {
 // audit.jsonl, with the bytes active.
 func (c *checkpoint) covers(r *Room, sealed []int64, active []byte) (file int, at int64, ok bool) {
 	sum, left := sha256.New(), c.Bytes
-	for i := 0; i <= len(sealed); i++ {
-		body := active
-		if i < len(sealed) {
-			var err error
-			if body, err = r.disk.LibRead(segmentName(sealed[i]), maxAudit); err != nil {
-				return 0, 0, false
-			}
+	for i := range sealed {
+		n, err := r.disk.LibCopy(sum, segmentName(sealed[i]), left)
+		if err != nil {
+			return 0, 0, false
 		}
-		n := min(left, int64(len(body)))
-		sum.Write(body[:n])
 		if left -= n; left == 0 {
 			return i, n, hexSum(sum) == c.Sum
 		}
 	}
-	return 0, 0, false
+	if left > int64(len(active)) {
+		return 0, 0, false
+	}
+	sum.Write(active[:left])
+	return len(sealed), left, hexSum(sum) == c.Sum
 }
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }

@@ -155,13 +155,16 @@ func (r *Room) readNew(mend bool) (torn int64, err error) {
 		}
 		err = errIncomplete
 	}
-	state := from.state.Clone()
+	state, strange := from.state, r.opts.Key == nil && (r.local == nil || !r.local.ok)
+	if len(rows) > 0 || strange {
+		state = state.Clone()
+	}
 	r.fold(state, rows)
 	if r.honoured(from.pledge, rows) != "" {
 		return -1, tampered(errUnpledged)
 	}
 	r.ledger = ledger{first: from.first, size: from.size + int64(good), head: next, state: state, fresh: from.fresh + len(rows), last: lastAppend(rows, from.last)}
-	if r.opts.Key == nil && (r.local == nil || !r.local.ok) {
+	if strange {
 		// History, but not authority: what it accepted counts where it was accepted.
 		r.ledger.state.Apply(journal.Row{Stamp: journal.Stamp{Seq: next.Seq}, Change: journal.Change{Op: journal.OpAnchor}})
 	}

@@ -72,7 +72,11 @@ func (l *lexicon) follow(ctx context.Context, r *Room, state *journal.State) err
 	was := l.state
 	l.state = nil
 	if l.index == nil {
-		l.index = r.cachedIndex(l.ceiling)
+		at := false
+		if l.index, at = r.cachedIndex(l.ceiling); at && r.stateNow() == state {
+			l.state = state
+			return nil
+		}
 	}
 	var paths []string
 	ok := false
@@ -98,6 +102,23 @@ func (l *lexicon) follow(ctx context.Context, r *Room, state *journal.State) err
 		l.state = state
 	}
 	return nil
+}
+
+// sinceCache is the number of documents that were put or removed since the cache was read.
+func (l *lexicon) sinceCache() int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.changes
+}
+
+// encode gives the index for the cache, if it stands at a state.
+func (l *lexicon) encode(state *journal.State) (data []byte, ok bool) {
+	l.mu.Lock() // it is compacted
+	defer l.mu.Unlock()
+	if l.state != state {
+		return nil, false
+	}
+	return l.index.Encode(), true
 }
 
 // forged drops an index that was read from a cache which somebody forged, and reports

@@ -512,13 +512,13 @@ func (r *Room) observeAll(ctx context.Context) error {
 	// What lies under the stamp under which it was accepted bytes is not read again. Where
 	// the walk fails, every file is read, and says more.
 	table, next := &r.cache.files, 0
-	unmoved, known := make([]bool, table.len()), 0
+	unmoved, known, same := make([]bool, table.len()), 0, r.cache.at == r.stateAs()
 	there := map[string]rootfs.Entry{} // of the others
 	err = r.disk.Walk(func(name string, e rootfs.Entry) error {
 		row, ok := table.find(name, next)
 		if next = row; ok {
 			next++
-			unmoved[row] = table.unmoved(row, e, w.state.Accepted[name].Hash)
+			unmoved[row] = table.unmoved(row, &e) && (same || table.file(row).sum == sumOf(w.state.Accepted[name].Hash))
 		}
 		if ok && unmoved[row] {
 			known++

@@ -53,7 +53,16 @@ func class(err error) string {
 }
 
 func readStep(name string, max int64) step {
-	return step{"read " + name, func(f FS) string { d, err := f.Read(name, max); return says(err, string(d)) }}
+	return step{"read " + name, func(f FS) string {
+		d, err := f.Read(name, max)
+		var b, cut strings.Builder
+		n, err2 := f.Copy(&b, name, 1<<30)
+		m, err3 := f.Copy(&cut, name, 2)
+		if err == nil && (b.String() != string(d) || n != int64(len(d)) || cut.String() != string(d[:m]) || m != min(2, n)) {
+			return "a copy is something else"
+		}
+		return says(err, string(d), n, err2, err3)
+	}}
 }
 
 func lstatStep(name string) step {

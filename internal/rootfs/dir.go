@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -238,6 +239,16 @@ func (d *Dir) LibRead(name string, max int64) ([]byte, error) {
 		return nil, err
 	}
 	return d.fs.Read(at, max)
+}
+
+// LibCopy writes the first max bytes of a library file to w, or the whole of a smaller
+// one, and gives their number. Unlike LibRead it holds a small part of them at a time.
+func (d *Dir) LibCopy(w io.Writer, name string, max int64) (int64, error) {
+	at, err := lib("read", name)
+	if err != nil {
+		return 0, err
+	}
+	return d.fs.Copy(w, at, max)
 }
 
 // LibWriteNew creates a library file, with its directories, durably and in one step:

@@ -2,7 +2,9 @@ package rootfs
 
 import (
 	"errors"
+	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"syscall"
@@ -64,6 +66,15 @@ func (m *Mem) Read(name string, max int64) (data []byte, err error) {
 		return nil
 	})
 	return data, err
+}
+
+func (m *Mem) Copy(w io.Writer, name string, max int64) (int64, error) {
+	data, err := m.Read(name, math.MaxInt64)
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Write(data[:min(max, int64(len(data)))])
+	return int64(n), err
 }
 
 func (m *Mem) WriteNew(name string, data []byte) error {

@@ -473,6 +473,21 @@ func (d *disk) Read(name string, max int64) ([]byte, error) {
 	}
 }
 
+func (d *disk) Copy(w io.Writer, name string, max int64) (int64, error) {
+	h, base, err := d.parent("read", name)
+	if err != nil {
+		return 0, err
+	}
+	defer h.close()
+	f, _, err := d.plain(h, base, os.O_RDONLY)
+	if err != nil {
+		return 0, fault("read", name, err)
+	}
+	defer f.Close()
+	n, err := io.CopyBuffer(w, io.LimitReader(f, max), make([]byte, 64<<10))
+	return n, fault("read", name, err)
+}
+
 // Identity hashes nothing: it is the inode and the birth time, in hex.
 func (d *disk) Identity() (string, error) {
 	h, err := d.open("identity", ".")
