@@ -9,6 +9,7 @@ import (
 
 	"github.com/memoryroom/scribe/internal/journal"
 	"github.com/memoryroom/scribe/internal/lexical"
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // A large room keeps, in .scribe/cache, what it would else work out at each start: the
