@@ -172,6 +172,10 @@ type world struct {
 	index []byte // MEMORY.md as it is
 	now   time.Time
 	meta  func(path string) (meta, bool) // of an accepted memory
+
+	// What needs no text where the room's cache knows it: for advice only.
+	says func(path, body string) bool       // whether an accepted memory has the body of that digest
+	size func(path string) (n int, ok bool) // of an accepted memory, in bytes
 }
 
 // stages is admission, top to bottom. Each stage sees every field and the complete text

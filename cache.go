@@ -111,9 +111,18 @@ func (r *Room) keepCache() {
 func (r *Room) stamps(state *journal.State) (files map[string]stamped, changes int) {
 	files = r.glances.stamps()
 	for path, f := range files {
-		if sumOf(state.Accepted[path].Hash) != f.sum {
+		hash := state.Accepted[path].Hash
+		if sumOf(hash) != f.sum {
 			delete(files, path)
-		} else if row, ok := r.cache.files.find(path, 0); !ok || r.cache.files.file(row) != f {
+			continue
+		}
+		row, ok := r.cache.files.find(path, 0)
+		if m, known := r.metas.known(path, hash); known {
+			f.body = sumOf(m.Body)
+		} else if ok && r.cache.files.file(row).sum == f.sum {
+			f.body = r.cache.files.file(row).body
+		}
+		if files[path] = f; !ok || r.cache.files.file(row) != f {
 			changes++
 		}
 	}

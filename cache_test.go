@@ -131,3 +131,71 @@ func byName(t testing.TB, mem *rootfs.Mem, name string) string {
 	}
 	return string(data)
 }
+
+// keptRoom is a large room whose cache knows its files.
+func keptRoom(t *testing.T) (*Room, *rootfs.Mem) {
+	t.Helper()
+	r, mem := largeRoom(t)
+	answers(t, r, UserObserved, "walrus")
+	if _, _, err := r.visible(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	r.keepCache()
+	return r, mem
+}
+
+// sameText proposes a text with a model's hand, and gives the advice that other memories
+// say the same.
+func sameText(t *testing.T, r *Room, path, text string) []Finding {
+	t.Helper()
+	vs, err := session(t, r, UserObserved).Guard(1).Propose(context.Background(), Candidate{Path: path, Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAccepted(t, vs[0])
+	return slices.DeleteFunc(vs[0].Findings, func(f Finding) bool { return f.Rule != "conflict.same-text" })
+}
+
+// TestFirstProposalReadsFew: the first proposal of a process looks for a memory that says
+// the same, and for the largest ones, and asks the cache and not every version.
+func TestFirstProposalReadsFew(t *testing.T) {
+	_, mem := keptRoom(t)
+	reads := 0
+	mem.Hook(func(op, name string) error {
+		if op == "read" && strings.HasSuffix(name, ".md") && name != indexName {
+			reads++
+		}
+		return nil
+	})
+	defer mem.Hook(nil)
+	again := reopen(t, mem, nil)
+	if reads > 0 {
+		t.Errorf("opening read %d files", reads)
+	}
+	if fs := sameText(t, again, "new.md", "Something that no memory says.\n"); len(fs) > 0 || reads > 10 {
+		t.Errorf("the first proposal read %d files", reads)
+	}
+	reads = 0
+	if fs := sameText(t, again, "twin.md", "Note 500 on the walrus of bay15.\n"); len(fs) != 1 || reads > 10 {
+		t.Errorf("an equal text read %d files, or was not noticed", reads)
+	}
+}
+
+// TestForgedBodies: where the cache says that two texts say the same, what is read decides.
+func TestForgedBodies(t *testing.T) {
+	r, mem := keptRoom(t)
+	data, err := r.disk.LibRead(cacheName, maxCache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := decodeCache(data)
+	from, _ := c.files.find("n0500.md", 0)
+	to, _ := c.files.find("n0501.md", 0)
+	copy(c.files.rows[to*fileRow+fileRow-32:][:32], c.files.rows[from*fileRow+fileRow-32:])
+	mem.Unplant(".scribe/" + cacheName)
+	mem.Plant(".scribe/"+cacheName, rootfs.File, c.encode())
+	fs := sameText(t, reopen(t, mem, nil), "third.md", "Note 500 on the walrus of bay15.\n")
+	if len(fs) != 1 || !strings.Contains(fs[0].Message, "n0500.md") {
+		t.Errorf("a forged digest is believed: %v", fs)
+	}
+}

@@ -17,8 +17,8 @@ import (
 //	at        32 bytes, see cached
 //	settled   32 bytes, see cached
 //	files     their number, 4 bytes; for each a row of fileRow bytes: where its path
-//	          ends, 8; size, modified, changed and inode of its stamp, 8 each; its hash,
-//	          32; then all paths end to end, in their order
+//	          ends, 8; size, modified, changed and inode of its stamp, 8 each; its hash
+//	          and the digest of its body, 32 each; then all paths end to end, in their order
 //	indexes   their number, 1 byte; for each the trust of its ceiling, 1, and its length, 8
 //	CRC-32C of all before it, 4 bytes
 //	the indexes themselves: see lexical.Encode, which has its own sum
@@ -27,7 +27,7 @@ import (
 // opening a room reads the file and decodes nothing: each row is looked at where it lies.
 const (
 	cacheMagic = "scribe cache 2\n"
-	fileRow    = 8 + 4*8 + 32
+	fileRow    = 8 + 4*8 + 2*32
 	indexRow   = 1 + 8
 )
 
@@ -45,6 +45,7 @@ type cached struct {
 type stamped struct {
 	stamp rootfs.Stamp
 	sum   [32]byte
+	body  [32]byte // meta.Body; zero when it is not known
 }
 
 // fileTable is what files were found to hold, by path.
@@ -78,6 +79,7 @@ func (t *fileTable) file(row int) (f stamped) {
 		Size: int64(t.number(row, 8)), Modified: int64(t.number(row, 16)), Changed: int64(t.number(row, 24)), Inode: t.number(row, 32),
 	}
 	copy(f.sum[:], t.rows[row*fileRow+40:])
+	copy(f.body[:], t.rows[row*fileRow+72:])
 	return f
 }
 
@@ -115,7 +117,7 @@ func tableOf(files map[string]stamped) fileTable {
 		for _, n := range []uint64{uint64(paths.Len()), uint64(f.stamp.Size), uint64(f.stamp.Modified), uint64(f.stamp.Changed), f.stamp.Inode} {
 			rows = binary.LittleEndian.AppendUint64(rows, n)
 		}
-		rows = append(rows, f.sum[:]...)
+		rows = append(append(rows, f.sum[:]...), f.body[:]...)
 	}
 	return fileTable{rows, paths.String()}
 }

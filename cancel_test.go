@@ -130,7 +130,7 @@ func TestCancelledAtEveryStep(t *testing.T) {
 				}
 				return len(hits), err
 			})
-			if steps < 12 || s.suggest.newest != 1 {
+			if steps < 8 || s.suggest.newest != 1 {
 				t.Errorf("the context is asked %d times; the newest is %d", steps, s.suggest.newest)
 			}
 			after := files()

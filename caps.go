@@ -136,8 +136,8 @@ func longest(w *world, n int) []string {
 		if parseTrust(acc.Trust) < UserObserved {
 			continue
 		}
-		if m, ok := w.meta(path); ok {
-			all = append(all, sized{path, m.Size})
+		if n, ok := w.size(path); ok {
+			all = append(all, sized{path, n})
 		}
 	}
 	slices.SortFunc(all, func(a, b sized) int {

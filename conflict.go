@@ -171,7 +171,7 @@ func judgeKey(p *proposal, w *world) []Finding {
 			fs = append(fs, f)
 			continue
 		}
-		if m, ok := w.meta(path); ok && m.Body == body && p.op == journal.OpAdd && parseTrust(acc.Trust) >= p.who.ceiling {
+		if p.op == journal.OpAdd && parseTrust(acc.Trust) >= p.who.ceiling && w.says(path, body) {
 			fs = append(fs, refuse("conflict.same-text", Accepted, "text", fmt.Sprintf("%.120q says the same", path), "one of the two is enough"))
 		}
 	}

@@ -71,7 +71,7 @@ func (g *glances) stamps() map[string]stamped {
 	defer g.mu.Unlock()
 	files := make(map[string]stamped, len(g.m))
 	for path, seen := range g.m {
-		files[path] = stamped{seen.stamp, sumOf(seen.memory.Hash)}
+		files[path] = stamped{stamp: seen.stamp, sum: sumOf(seen.memory.Hash)}
 	}
 	return files
 }
@@ -105,7 +105,11 @@ func (r *Room) glance(state *journal.State, name string, e rootfs.Entry) (m Memo
 // look remembers an active memory whose file e was described before it was read. The
 // stamp must be the same afterwards, or it is that of other bytes.
 func (r *Room) look(name string, p relpath.Path, e rootfs.Entry, s standing, m Memory) {
-	if !s.whole || e.Stamp == (rootfs.Stamp{}) {
+	if !s.whole {
+		return
+	}
+	r.metas.of(name, m.Hash, 4*r.opts.Limits.Memories, func() ([]byte, error) { return s.bytes, nil }) // so that no version is read for it
+	if e.Stamp == (rootfs.Stamp{}) {
 		return
 	}
 	if now, err := r.disk.Lstat(p); err == nil && now.Stamp == e.Stamp {

@@ -63,11 +63,35 @@ func clipBytes(s string, n int) string {
 // metaCache keeps the meta of accepted texts by path and hash. It is a cache: what
 // it holds follows from the bytes that the hash names.
 type metaCache struct {
-	mu sync.Mutex // guards m
-	m  map[string]meta
+	mu    sync.Mutex // guards what follows
+	m     map[string]meta
+	files map[string]stamped // by path, from the room's cache; nil before it was asked
 }
 
 func newMetaCache() *metaCache { return &metaCache{m: map[string]meta{}} }
+
+// known gives the meta of an accepted memory if it is at hand.
+func (c *metaCache) known(path, hash string) (m meta, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m, ok = c.m[path+"\x00"+hash]
+	return m, ok
+}
+
+// kept gives what the room's cache says of the text of an accepted memory. It is for
+// advice: a cache that is wrong costs an advice, or gives a poor one.
+func (c *metaCache) kept(t *fileTable, path, hash string) (f stamped, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files == nil {
+		c.files = make(map[string]stamped, t.len())
+		for row := range t.len() {
+			c.files[t.path(row)] = t.file(row)
+		}
+	}
+	f = c.files[path]
+	return f, f.body != [32]byte{} && f.sum == sumOf(hash)
+}
 
 // of gives the meta of an accepted memory; read fetches its bytes when they are not
 // known yet. most bounds the cache.

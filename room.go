@@ -286,6 +286,28 @@ func (w *world) use(r *Room, state *journal.State) {
 		}
 		return r.metas.of(path, acc.Hash, 4*r.opts.Limits.Memories, func() ([]byte, error) { return r.version(acc.Seq, acc.Hash) })
 	}
+	w.says = func(path, body string) bool {
+		acc := state.Accepted[path]
+		if m, ok := r.metas.known(path, acc.Hash); ok {
+			return m.Body == body
+		}
+		if f, ok := r.metas.kept(&r.cache.files, path, acc.Hash); ok && f.body != sumOf(body) {
+			return false
+		}
+		m, ok := w.meta(path)
+		return ok && m.Body == body
+	}
+	w.size = func(path string) (int, bool) {
+		acc := state.Accepted[path]
+		if m, ok := r.metas.known(path, acc.Hash); ok {
+			return m.Size, true
+		}
+		if f, ok := r.metas.kept(&r.cache.files, path, acc.Hash); ok {
+			return int(f.stamp.Size), true
+		}
+		m, ok := w.meta(path)
+		return m.Size, ok
+	}
 }
 
 // lock takes the room for writing, creating it where it is missing, and reads what
