@@ -49,6 +49,7 @@ func (s *State) Pack() []byte {
 		for _, n := range names {
 			p.text(n.Path)
 			p.number(n.Row)
+			p.flag(n.Alias)
 		}
 	})
 	packMap(&p, s.Purged, p.number)
@@ -83,7 +84,7 @@ func Unpack(packed string) (s *State, ok bool) {
 	s.Former = unpackMap(&u, func() []Name {
 		names := make([]Name, u.count())
 		for i := range names {
-			names[i] = Name{Path: u.text(), Row: u.number()}
+			names[i] = Name{Path: u.text(), Row: u.number(), Alias: u.number() != 0}
 		}
 		return names
 	})
@@ -95,6 +96,14 @@ func Unpack(packed string) (s *State, ok bool) {
 type packer struct{ b []byte }
 
 func (p *packer) number(n int64) { p.b = binary.AppendVarint(p.b, n) }
+
+func (p *packer) flag(set bool) {
+	n := int64(0)
+	if set {
+		n = 1
+	}
+	p.number(n)
+}
 
 func (p *packer) text(s string) {
 	p.number(int64(len(s)))
@@ -117,11 +126,7 @@ func (p *packer) accepted(a Accepted) {
 	p.text(a.Hash)
 	p.text(a.Key)
 	p.texts(a.Rules)
-	approved := int64(0)
-	if a.Approved {
-		approved = 1
-	}
-	p.number(approved)
+	p.flag(a.Approved)
 	p.number(a.Row)
 	p.origin(a.Origin)
 }
