@@ -534,7 +534,9 @@ func (r *Room) settle(w *world, plan []*proposal) (*batch, []Verdict, error) {
 				row.Path = "" // a credential in a name leaves no trace either
 			}
 			v.Memory = Memory{Path: row.Path}
-			row.Op = journal.OpReject
+			if row.Op = journal.OpReject; row.Path == "" {
+				row.Path = p.refusedName(r.opts.Allow)
+			}
 			b.note(row)
 		}
 	}
@@ -565,6 +567,19 @@ func (p *proposal) secretName() bool {
 	return slices.ContainsFunc(p.findings, func(f Finding) bool {
 		return strings.HasPrefix(f.Rule, "secret.") && (f.Field == "path" || f.Field == "to")
 	})
+}
+
+// refusedName is a name that the path gate refused, for the audit: quoted and clipped. It is ""
+// where a screen finds something in it: a name can carry a credential, or the text of an
+// attack, and the rules say what it was.
+func (p *proposal) refusedName(allow [][32]byte) string {
+	name := remark{"path", p.cand.Path, maxReason}
+	if name.value == "" || name.unfit(allow).Rule != "" || slices.ContainsFunc(p.findings, func(f Finding) bool {
+		return f.Field == "path" && !strings.HasPrefix(f.Rule, "path.")
+	}) {
+		return ""
+	}
+	return fmt.Sprintf("%.80q", name.value)
 }
 
 // lostRace refuses what an editor overtook.

@@ -25,11 +25,11 @@ type Record struct {
 	Seq      int64
 	Time     time.Time // UTC
 	Op       string    // see above
-	Path     string
-	To       string // rename: the new path
-	ID       string // of the held candidate that it is about
-	Act      string // hold, approve: what the candidate does, one of add, replace, edit, archive, rename
-	By       string // "writer", "operator", or the name that the operator gave; where only a link was turned, who wrote the text
+	Path     string    // a refused one is quoted and clipped, or "" where a screen found something in it
+	To       string    // rename: the new path
+	ID       string    // of the held candidate that it is about
+	Act      string    // hold, approve: what the candidate does, one of add, replace, edit, archive, rename
+	By       string    // "writer", "operator", or the name that the operator gave; where only a link was turned, who wrote the text
 	Reason   string
 	Old, New string   // hex SHA-256 of the bytes before and after; "": nothing
 	Rules    []string // of every finding
