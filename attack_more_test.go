@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -109,6 +110,91 @@ func TestPurgeLeavesNoBody(t *testing.T) {
 				t.Errorf("%v, %v", fs, err)
 			}
 		})
+	}
+}
+
+// TestPurgeReachesEarlierNames: what waited, and what was retired, under a name that the memory
+// had goes with it; what another memory left under that name stays.
+func TestPurgeReachesEarlierNames(t *testing.T) {
+	ctx := context.Background()
+	for name, before := range map[string]func(t *testing.T, r *Room){
+		"retired, and written anew": func(t *testing.T, r *Room) {
+			store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE old\n"})
+			must1(0, archived(r, "a.md"))
+			store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE one\n"})
+		},
+		"held": func(t *testing.T, r *Room) {
+			store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE one\n"})
+			if v := offer(t, r, ExternalWeb, Candidate{Path: "a.md", Old: "one", New: "two"}); v.Outcome != Held {
+				t.Fatal(v)
+			}
+		},
+		"imported": func(t *testing.T, r *Room) {
+			other, _ := newRoom(t, nil)
+			store(t, other, Operator, Candidate{Path: "a.md", Text: "PRIVATE one\n"})
+			var b bytes.Buffer
+			if err := other.Export(ctx, &b); err != nil {
+				t.Fatal(err)
+			}
+			wantAccepted(t, must1(r.Import(ctx, &b, Operator))[0])
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, mem := newRoom(t, nil)
+			store(t, r, Operator, Candidate{Path: "m.md", Text: "Another's fact.\n"})
+			must1(0, archived(r, "m.md"))
+			before(t, r)
+			snapshotText(t, r)
+			wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", To: "m.md"})) // a name that another had
+			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", To: "z.md"}))
+			if left, err := r.Purge(ctx, "z.md", "asked to"); err != nil || len(left) > 0 {
+				t.Fatal(left, err)
+			}
+			for at, data := range everyFile(t, mem, "") {
+				if strings.Contains(data, "PRIVATE") {
+					t.Errorf("%s holds it", at)
+				}
+			}
+			if v, err := restored(r, "m.md"); err != nil || v.Outcome != Accepted || read(t, r, "m.md") != "Another's fact.\n" {
+				t.Errorf("what another memory left under one of its names: %v, %v", v.Err(), err)
+			}
+			if fs := must1(r.Check(ctx, false)); len(fs) > 0 {
+				t.Errorf("check: %v", fs)
+			}
+		})
+	}
+}
+
+// TestMarksThatComeBack: a mark whose removal a power cut undid redoes nothing over what came
+// later, by the library or by an editor.
+func TestMarksThatComeBack(t *testing.T) {
+	for seed := range uint64(4) {
+		r, mem := newRoom(t, &Options{segment: 8_000, Now: tick()})
+		c := &chronicle{t: t, r: r, mem: mem, rng: newRNG(seed), at: []book{newBook()}, now: newBook()}
+		for range 30 {
+			c.act()
+		}
+		edited := c.pick(false)
+		mem.Plant(edited, rootfs.File, []byte("An editor's text.\n"))
+		c.r = reopen(t, mem, &c.r.opts)
+		stands, was := stateOf(t, c.r), everyFile(t, mem, "")
+		for _, every := range []int{1, 3} {
+			for seq := 1; seq <= int(must1(journal.ParseHead(headOf(t, c.r))).Seq); seq += every {
+				mem.Plant(".scribe/"+mark(int64(seq)), rootfs.File, nil)
+			}
+			for i := range 2 {
+				again := reopen(t, mem, &c.r.opts)
+				if got := stateOf(t, again); got != stands {
+					t.Fatalf("seed %d, every %d, open %d: it holds\n  %s\nwas\n  %s", seed, every, i, got, stands)
+				}
+				now := everyFile(t, mem, "")
+				for path := range c.now.stands {
+					if now[path] != was[path] {
+						t.Errorf("seed %d: %s holds %q, was %q", seed, path, now[path], was[path])
+					}
+				}
+			}
+		}
 	}
 }
 
