@@ -62,7 +62,7 @@ func (r *Room) join(ctx context.Context, broken error) error {
 	if r.opts.Key == nil {
 		return broken
 	}
-	b, _, ok, err := r.readBase()
+	b, pledge, ok, err := r.readBase()
 	if err != nil {
 		return broken
 	}
@@ -84,12 +84,34 @@ func (r *Room) join(ctx context.Context, broken error) error {
 	if err != nil {
 		return err
 	}
+	pledged := r.honoured(pledge, j.rows) == ""
+	if !pledged && !r.pledgedIn(tree, pledge) {
+		return broken
+	}
 	for _, branch := range tree.Branches {
 		if err := r.joinBranch(ctx, j, branch); err != nil {
 			return err
 		}
 	}
+	if !pledged { // the row that commits to the base is on another side: it has to be on this one
+		row := journal.Row{Change: journal.Change{Op: journal.OpPrune}, Decision: journal.Decision{By: byJoining, Reason: "joined"}}
+		row.Ref, row.Digest = b.Seq, pledge
+		if err := r.addJoined(j, row); err != nil {
+			return err
+		}
+	}
 	return r.finishJoin(j, tree, sealed)
+}
+
+// pledgedIn reports whether a row of another side commits to a base.
+func (r *Room) pledgedIn(tree journal.Tree, pledge string) bool {
+	for _, branch := range tree.Branches {
+		rows, _, _, err := journal.Decode(branch.Data, branch.From, r.opts.Key)
+		if err == nil && r.honoured(pledge, rows) == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // merelyRows reports whether lines all have the form of rows: what somebody without the key

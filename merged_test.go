@@ -230,3 +230,48 @@ func TestGitUnderAnOpenRoom(t *testing.T) {
 		}
 	})
 }
+
+// TestG10_ClonesPrunedApart: two clones that dropped different rows of what they had in common,
+// merged by git, are one room again.
+func TestG10_ClonesPrunedApart(t *testing.T) {
+	ctx := context.Background()
+	for n := range 4 {
+		longer, both := n%2, n/2 == 1
+		o := sharedKey(1_500)
+		r, mem := newRoom(t, o)
+		for i := range 12 {
+			wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Text: fmt.Sprint("fact ", i, "\n"), Base: hashOf(r, "a.md")}))
+		}
+		if both { // one of them has dropped rows before
+			must1(r.Prune(ctx, 0, 0, false))
+			for i := range 12 {
+				wantAccepted(t, byHand(t, r, Candidate{Path: "b.md", Text: fmt.Sprint("fact ", i, "\n"), Base: hashOf(r, "b.md")}))
+			}
+		}
+		base := everyFile(t, mem, "")
+		mem2 := mem.CrashClone(newRNG(1), 1)
+		mem2.SetIdentity("another machine")
+		two := reopen(t, mem2, o)
+		sides := []*Room{r, two}
+		must1(two.Prune(ctx, 0, 0, false))
+		wantAccepted(t, byHand(t, r, Candidate{Path: "here.md", Text: "here\n"}))
+		wantAccepted(t, byHand(t, two, Candidate{Path: "there.md", Text: "there\n"}))
+		for i := range 6 {
+			wantAccepted(t, byHand(t, sides[longer], Candidate{Path: fmt.Sprintf("x%d.md", i), Text: fmt.Sprint("fill ", i, "\n")}))
+		}
+		merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
+		again, err := openMem(t, mem, o)
+		if err != nil {
+			t.Errorf("longer %d, both %v: %v", longer, both, err)
+			continue
+		}
+		for path, want := range map[string]string{"a.md": "fact 11\n", "here.md": "here\n", "there.md": "there\n"} {
+			if got := read(t, again, path); got != want {
+				t.Errorf("longer %d, both %v: %s is %q", longer, both, path, got)
+			}
+		}
+		if _, err := openMem(t, mem, o); err != nil {
+			t.Errorf("longer %d, both %v: opened again: %v", longer, both, err)
+		}
+	}
+}

@@ -23,7 +23,9 @@ import (
 // no text that they put is kept but those that always stay; so with a keep of 0 the
 // journal is as long as age, and otherwise as its oldest text that is kept. What they added up to is kept
 // as a base, to which a row commits; At, History, Rollback and Verify begin after it. The
-// newest rows, which are not sealed yet (up to a mebibyte of them), always stay.
+// newest rows, which are not sealed yet (up to a mebibyte of them), always stay. Of clones that
+// git merges ([Room.GitAdvice]), let one prune, and only what the others have too: rows that
+// continue what was dropped can not be joined.
 //
 // Prune reports what went, one finding each: "prune.version" with the path,
 // "prune.rows" with the file. With dryRun nothing is written, and the

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"maps"
 	"slices"
 )
 
@@ -46,11 +47,17 @@ func Untangle(data []byte, from Head, mackey []byte) Tree {
 		}
 		return b
 	}
+	for _, tw := range slices.Backward(rows) { // what from adds up to is no part of either
+		if at := tw.row; from.Seq > 0 && (at.Hash == from.Hash || placed[at.Hash]) {
+			placed[at.Hash], placed[at.Prev] = true, true
+		}
+	}
+	before := maps.Clone(placed)
 	t.Trunk = follow(from, heavy.next[from.Hash])
 	for _, tw := range rows { // by seq, so that a branch begins with its first row
 		switch {
 		case placed[tw.row.Hash]:
-		case heavy.weight[tw.row.Hash] > 0 && tw.row.Seq > 1 && placed[tw.row.Prev]:
+		case heavy.weight[tw.row.Hash] > 0 && tw.row.Seq > 1 && placed[tw.row.Prev] && (tw.row.Prev == from.Hash || !before[tw.row.Prev]):
 			t.Branches = append(t.Branches, follow(Head{Seq: tw.row.Seq - 1, Hash: tw.row.Prev}, tw))
 		default:
 			t.Cut = t.Cut || tw.row.Verified
