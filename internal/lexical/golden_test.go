@@ -88,6 +88,9 @@ func TestManyTerms(t *testing.T) {
 	if x.dict.len() > maxDocTokens {
 		t.Errorf("%d terms of one text", x.dict.len())
 	}
+	if n := len(x.Encode()); n > 64*maxDocTokens {
+		t.Errorf("one text takes %d bytes", n)
+	}
 	for i := range 1000 {
 		x.Put(doc(fmt.Sprintf("n%03d.md", i), "", words(n+i*n/1000, n+(i+1)*n/1000)))
 	}

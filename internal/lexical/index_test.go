@@ -362,6 +362,9 @@ func TestHostile(t *testing.T) {
 		if x.dict.len() > maxDocTokens {
 			t.Errorf("%s: %d terms", name, x.dict.len())
 		}
+		if n := len(x.Encode()); n > 8<<20 { // maxDocTokens terms of maxTerm bytes take so much
+			t.Errorf("%s: the index has %d bytes", name, n)
+		}
 	}
 }
 
