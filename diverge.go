@@ -295,7 +295,7 @@ func (d *divergence) fresh(path string) []journal.Row {
 	switch {
 	case stands && here.Hash == there.Hash:
 		return d.lowered(path, here, parseTrust(there.Trust), there.By)
-	case d.here.state.Purged[path] > d.fork.Seq && !stands && (back || d.refused(d.here, there, path)): // the same text, purged here
+	case d.here.state.Purged[path] > d.fork.Seq && !stands && (back || d.refusal(d.here, there, path) == d.here.state.Purged[path]): // the same text, purged here
 		row := byJoin(journal.OpPurge, path, journal.Origin{By: byOperator})
 		row.Ref = d.row
 		return []journal.Row{row}

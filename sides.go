@@ -130,6 +130,11 @@ func (d *divergence) withdrawn(tomb journal.Tomb) bool {
 // refused reports whether the operator of a side refused a text, or purged it, after the
 // sides parted, and did not write it by hand since.
 func (d *divergence) refused(by *side, text journal.Accepted, path string) bool {
+	return d.refusal(by, text, path) > 0
+}
+
+// refusal is the row that did; 0 for none.
+func (d *divergence) refusal(by *side, text journal.Accepted, path string) int64 {
 	later := 0
 	for digest := range by.state.Refused {
 		if _, before := d.fork.Refused[digest]; !before {
@@ -137,20 +142,20 @@ func (d *divergence) refused(by *side, text journal.Accepted, path string) bool 
 		}
 	}
 	if later == 0 {
-		return false
+		return 0
 	}
 	data := d.bytes(path, text.Hash)
 	if data == nil {
-		return false
+		return 0
 	}
 	for _, base := range [][]byte{nil, data} { // a body in these words, and these labels
 		digest := d.room.digestOf(true, path, "", base, data)
 		_, before := d.fork.Refused[digest]
-		if _, now := by.state.Refused[digest]; now && !before {
-			return true
+		if row, now := by.state.Refused[digest]; now && !before {
+			return row
 		}
 	}
-	return false
+	return 0
 }
 
 // keyTaken reports whether a memory that stands here at none of the paths has the key of a
