@@ -569,19 +569,6 @@ func (p *proposal) secretName() bool {
 	})
 }
 
-// refusedName is a name that the path gate refused, for the audit: quoted and clipped. It is ""
-// where a screen finds something in it: a name can carry a credential, or the text of an
-// attack, and the rules say what it was.
-func (p *proposal) refusedName(allow [][32]byte) string {
-	name := remark{"path", p.cand.Path, maxReason}
-	if name.value == "" || name.unfit(allow).Rule != "" || slices.ContainsFunc(p.findings, func(f Finding) bool {
-		return f.Field == "path" && !strings.HasPrefix(f.Rule, "path.")
-	}) {
-		return ""
-	}
-	return fmt.Sprintf("%.80q", name.value)
-}
-
 // lostRace refuses what an editor overtook.
 func lostRace() Finding {
 	return refuse("stale.base", Rejected, "path", "the memory was changed outside while it was written", "read it again and propose the change anew")

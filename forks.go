@@ -282,12 +282,11 @@ func (r *Room) unmergeFiles(state *journal.State) error {
 			continue
 		}
 		name := archiveName(a.Retired, a.Path)
+		write := r.disk.LibWriteNew
 		if now, err := r.disk.LibRead(name, maxMerged); err == nil && entry.ConflictMarkers(now) {
-			err = r.disk.LibReplace(name, data)
-		} else {
-			err = r.disk.LibWriteNew(name, data)
+			write = r.disk.LibReplace
 		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := write(name, data); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}

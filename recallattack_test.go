@@ -64,10 +64,9 @@ func TestHostileQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRule(t, offer(t, r, UserObserved, Candidate{Path: "n00.md", Text: "Harbour canary-that-waits.\n"}), Held, "")
-	before := everyFile(t, mem, "")
 	s := session(t, r, UserObserved)
 	g, n := s.Guard(1), 0
-	before = everyFile(t, mem, "")
+	before := everyFile(t, mem, "")
 	for name, text := range hostileQueries() {
 		for _, most := range []int{-1, 0, 1, maxHits, 1 << 40} {
 			for _, bytes := range []int{-1, 0, 1, 200, 1 << 40} {

@@ -2,6 +2,7 @@ package scribe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,4 +75,17 @@ func fitting(fs []Finding, allow [][32]byte) []Finding {
 		}
 	}
 	return fs
+}
+
+// refusedName is a name that the path gate refused, for the audit: quoted and clipped. It is ""
+// where a screen finds something in it: a name can carry a credential, or the text of an
+// attack, and the rules say what it was.
+func (p *proposal) refusedName(allow [][32]byte) string {
+	name := remark{"path", p.cand.Path, maxReason}
+	if name.value == "" || name.unfit(allow).Rule != "" || slices.ContainsFunc(p.findings, func(f Finding) bool {
+		return f.Field == "path" && !strings.HasPrefix(f.Rule, "path.")
+	}) {
+		return ""
+	}
+	return fmt.Sprintf("%.80q", name.value)
 }
