@@ -181,11 +181,26 @@ func (r *Room) stillEnds() error {
 	if err != nil {
 		return err
 	}
-	last := data[lineStart(data, 1):]
-	if !bytes.Contains(last, []byte(`,"hash":"`+r.ledger.head.Hash+`"`)) {
-		return tampered(errors.New("rows that were read are gone"))
+	if !r.ledger.reaches(data) {
+		return tampered(errGone)
 	}
 	return nil
+}
+
+var errGone = errors.New("rows that were read are gone")
+
+// reaches reports whether audit.jsonl still has the row that was read last where it was read.
+// Without it what follows is not the rest of what was read, however it may look: the end of
+// another journal's row would pass for what a crash cut off.
+func (l ledger) reaches(data []byte) bool {
+	if l.size == 0 {
+		return true
+	}
+	if int64(len(data)) < l.size {
+		return false
+	}
+	data = data[:l.size]
+	return bytes.Contains(data[lineStart(data, 1):], []byte(`,"hash":"`+l.head.Hash+`"`))
 }
 
 // newerFormat is why a room of a later version of this package is not written.
@@ -212,8 +227,8 @@ func (r *Room) unread() (from ledger, data []byte, err error) {
 			}
 			continue // sealed while we read
 		}
-		if err == nil && int64(len(data)) < from.size {
-			err = tampered(errors.New("rows that were read are gone"))
+		if err == nil && !from.reaches(data) {
+			err = tampered(errGone)
 		}
 		return from, data, err
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/memoryroom/scribe/internal/entry"
 )
@@ -218,6 +219,35 @@ func TestGitUnderAnOpenRoom(t *testing.T) {
 			}
 		})
 	}
+	t.Run("rows of other lengths", func(t *testing.T) {
+		// What is longer than what was read does not pass for a torn end: nothing is cut off.
+		for _, first := range []time.Duration{0, time.Nanosecond} {
+			now := time.Date(2026, 9, 21, 8, 12, 0, 0, time.UTC)
+			o := *o
+			o.Now = func() time.Time { return now }
+			one, _ := gitRoom(t, &o, homeFiles)
+			git(t, one, "checkout", "-q", "-b", "side")
+			now = now.Add(time.Nanosecond - first)
+			a := openAt(t, one, &o)
+			wantAccepted(t, byHand(t, a, Candidate{Path: "c.md", Old: "The fact", New: "SIDE's fact"}))
+			a.Close()
+			commitAll(t, one, "side")
+			git(t, one, "checkout", "-q", "-f", "main")
+			now = now.Add(2*first - time.Nanosecond)
+			a = openAt(t, one, &o)
+			wantAccepted(t, byHand(t, a, Candidate{Path: "b.md", Old: "The fact", New: "ONE's fact"}))
+			commitAll(t, one, "one")
+			git(t, one, "checkout", "-q", "side")
+			was := fileAt(t, one, ".scribe/audit.jsonl")
+			if _, err := a.Propose(ctx, Candidate{Path: "n.md", Text: "n\n"}); !errors.Is(err, errReplaced) {
+				t.Errorf("a change: %v", err)
+			}
+			if !bytes.Equal(fileAt(t, one, ".scribe/audit.jsonl"), was) {
+				t.Error("the other side's journal was changed")
+			}
+			a.Close()
+		}
+	})
 	t.Run("tampered", func(t *testing.T) {
 		one, _, a, _ := start(t)
 		wantAccepted(t, byHand(t, a, Candidate{Path: "b.md", Old: "The fact", New: "ONE's fact"}))
