@@ -242,8 +242,8 @@ func fewer(fs []Finding) []Finding {
 	return out
 }
 
-// propose takes a plan through admission: judged, the host asked, judged again
-// under the lock, and then stored, held or refused as one.
+// propose takes a plan through admission: where the host has rules judged, and the host
+// asked; judged under the lock; and then stored, held or refused as one.
 func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdict, error) {
 	if len(cs) == 0 {
 		return nil, r.usable()
@@ -254,7 +254,7 @@ func (r *Room) propose(ctx context.Context, who author, cs []Candidate) ([]Verdi
 	if len(cs) > maxPlan {
 		return tooLong(len(cs)), nil
 	}
-	return r.admit(ctx, who, func(_ context.Context, w *world) ([]*proposal, error) { return r.prepare(w, who, cs) })
+	return r.admit(ctx, who, false, func(_ context.Context, w *world) ([]*proposal, error) { return r.prepare(w, who, cs) })
 }
 
 // tooLong refuses a plan of more candidates than are judged at a time.
@@ -263,29 +263,30 @@ func tooLong(n int) []Verdict {
 	return slices.Repeat([]Verdict{v}, n)
 }
 
-// admit is propose for a plan that follows from the room as it is.
-func (r *Room) admit(ctx context.Context, who author, prepare func(context.Context, *world) ([]*proposal, error)) ([]Verdict, error) {
+// admit is propose for a plan that follows from the room as it is. It is judged before the
+// lock when there is a reason to: rules of the host's, which are asked without the lock, or
+// (ahead) a plan that reads much, and remembers it for the next time.
+func (r *Room) admit(ctx context.Context, who author, ahead bool, prepare func(context.Context, *world) ([]*proposal, error)) ([]Verdict, error) {
 	if err := r.writable(); err != nil {
 		return nil, err
 	}
-	w, err := r.world(ctx)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := prepare(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	if len(plan) > maxPlan {
-		return tooLong(len(plan)), nil
-	}
-	judgePlan(plan, w)
-	r.ask(ctx, plan)
-	if ctx.Err() != nil && heldByHost(plan) {
-		// A rule that waits longer than ctx holds; that has to be on record still.
-		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateHold)
-		defer cancel()
-		ctx = late
+	var plan []*proposal
+	if ahead || len(r.opts.Rules) > 0 {
+		w, err := r.world(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if plan, err = prepare(ctx, w); err != nil {
+			return nil, err
+		}
+		judgePlan(plan, w)
+		r.ask(ctx, plan)
+		if ctx.Err() != nil && heldByHost(plan) {
+			// A rule that waits longer than ctx holds; that has to be on record still.
+			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateHold)
+			defer cancel()
+			ctx = late
+		}
 	}
 
 	var again []*proposal
@@ -316,25 +317,29 @@ func (r *Room) admit(ctx context.Context, who author, prepare func(context.Conte
 // errPlanMoved says that a plan which follows from the room has become another one.
 var errPlanMoved = errors.New("the plan is another one now")
 
-// judgeAgain judges a plan under the lock, with what the host's rules said of it before.
+// judgeAgain judges a plan under the lock, with what the host's rules said of it before. No
+// plan at all was judged before when there are none.
 func judgeAgain(ctx context.Context, w *world, who author, prepare func(context.Context, *world) ([]*proposal, error), plan []*proposal) ([]*proposal, error) {
 	again, err := prepare(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.EqualFunc(plan, again, func(p, q *proposal) bool { return p.cand.Path == q.cand.Path }) {
+	if plan != nil && !slices.EqualFunc(plan, again, func(p, q *proposal) bool { return p.cand.Path == q.cand.Path }) {
 		return nil, errPlanMoved
 	}
 	if who.alive != nil && !who.alive() {
 		return nil, fmt.Errorf("guard: %w", fs.ErrClosed) // it ended while the rules were asked
 	}
-	for i, p := range again {
-		p.asked = plan[i].asked
+	for i, p := range plan {
+		again[i].asked = p.asked
 	}
 	judgePlan(again, w)
+	if len(w.opts.Rules) == 0 {
+		return again, nil
+	}
 	for i, p := range again {
 		unseen := !plan[i].wasAsked || p.text.whole != plan[i].text.whole
-		if len(w.opts.Rules) > 0 && unseen && p.outcome() != Rejected && !p.noChange {
+		if unseen && p.outcome() != Rejected && !p.noChange {
 			p.findings = append(p.findings, refuse("stale.base", Rejected, "path", "the memory changed while the host's rules were asked", "read it again and propose the change anew"))
 		}
 	}

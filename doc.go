@@ -53,8 +53,9 @@
 //	accepted memories > screen > snapshot, listing, view, recall
 //
 // Every stage sees every field and the complete text as it would be stored, and
-// reports every reason it finds. The built-in stages run before the room's lock and
-// again under it; the host's rules run in between, without the lock.
+// reports every reason it finds. The built-in stages run under the room's lock, against
+// what is being replaced. Where the host has rules of its own they run before the lock too,
+// and then the host's, without it.
 //
 // # Trust
 //

@@ -25,7 +25,7 @@ import (
 // by path. Its own links, and the user's own lines of MEMORY.md, stay as they are.
 func (r *Room) Rename(ctx context.Context, from, to string) ([]Verdict, error) {
 	n := renaming{room: r, from: from, to: to, without: map[string]string{}}
-	vs, err := r.admit(ctx, author{hand: true}, n.plan)
+	vs, err := r.admit(ctx, author{hand: true}, true, n.plan)
 	if err == nil && n.left > 0 && vs[0].Outcome == Accepted {
 		vs[0].Notices = append(vs[0].Notices, refuse("plan.links-left", Accepted, "to",
 			fmt.Sprintf("%d memories keep a link to the old name; one change turns those of at most %d", n.left, maxPlan-1),

@@ -319,15 +319,23 @@ func (r *Room) lock(ctx context.Context) (func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := r.disk.Ensure(); err != nil {
-		return nil, err
+	if !r.disk.HasLibrary() { // else there is something to lock, and what is missing is made then
+		if err := r.disk.Ensure(); err != nil {
+			return nil, err
+		}
 	}
 	unlock, err := r.disk.Lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// All of it may be done again: it mends what a crash in it leaves.
-	if err := r.spend(func() error { return r.afterLock(ctx) }); err != nil {
+	err = r.spend(func() error {
+		if err := r.disk.Ensure(); err != nil {
+			return err
+		}
+		return r.afterLock(ctx)
+	})
+	if err != nil {
 		unlock()
 		return nil, err
 	}

@@ -130,6 +130,9 @@ func (d *Dir) Ensure() error {
 		}
 	}
 	for _, sub := range []string{"", Versions, "pending", "archive", "sessions", InFlight} {
+		if e, err := d.fs.Lstat(path.Join(Library, sub)); err == nil && e.Kind == Directory {
+			continue
+		}
 		if _, err := d.mkdirs(path.Join(Library, sub)); err != nil {
 			return err
 		}
