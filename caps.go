@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/memoryroom/scribe/internal/journal"
 )
@@ -29,7 +30,7 @@ func judgeCaps(p *proposal, w *world) []Finding {
 		return fs
 	}
 	lines, size := indexCaps(p.indexAfter(w))
-	p.notices = append(p.notices, indexNotices(lines, size, lim, func() []string { return longest(w, 3) })...)
+	p.notices = append(p.notices, indexNotices(lines, size, lim, sync.OnceValue(func() []string { return longest(w, 3) }))...)
 	return fs
 }
 

@@ -95,7 +95,7 @@ func indexText(s string) string {
 // String gives it; the description may be longer than String makes it.
 func parseIndexLine(line string) (l indexLine, ok bool) {
 	rest, ok := strings.CutPrefix(line, "- [")
-	if !ok || strings.ContainsAny(rest, "\r\n") {
+	if !ok || strings.IndexByte(rest, '\r') >= 0 || strings.IndexByte(rest, '\n') >= 0 {
 		return indexLine{}, false
 	}
 	l.Type, rest, ok = strings.Cut(rest, "] ")
@@ -111,7 +111,7 @@ func parseIndexLine(line string) (l indexLine, ok bool) {
 	}
 	l.Minute = rest[start:end]
 	l.Path, ok = strings.CutSuffix(rest[:start], " (")
-	if _, err := time.Parse(indexMinute, l.Minute); err != nil || !ok || !indexPath(l.Path) {
+	if !ok || !isMinute(l.Minute) || !indexPath(l.Path) {
 		return indexLine{}, false
 	}
 	rest, ok = strings.CutPrefix(rest[end:], "):")
@@ -123,6 +123,29 @@ func parseIndexLine(line string) (l indexLine, ok bool) {
 		return indexLine{}, false
 	}
 	return l, true
+}
+
+// isMinute reports whether s is a time in the layout of indexMinute. By hand: an index has
+// thousands of them, and a change reads them all.
+func isMinute(s string) bool {
+	if len(s) != len(indexMinute) {
+		return false
+	}
+	var fields [5]int // year, month, day, hour, minute
+	at := 0
+	for i := range len(s) {
+		switch digit := s[i] >= '0' && s[i] <= '9'; {
+		case digit != (indexMinute[i] >= '0' && indexMinute[i] <= '9'), !digit && s[i] != indexMinute[i]:
+			return false
+		case digit:
+			fields[at] = fields[at]*10 + int(s[i]-'0')
+		default:
+			at++
+		}
+	}
+	month, day := time.Month(fields[1]), fields[2]
+	exists := time.Date(fields[0], month, day, 0, 0, 0, 0, time.UTC).Month() == month && day > 0
+	return exists && fields[3] < 24 && fields[4] < 60
 }
 
 func indexPath(s string) bool {

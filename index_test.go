@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -274,4 +275,26 @@ func TestLargeIndex(t *testing.T) {
 	if err != nil || !strings.Contains(string(index), "a.md") || !strings.Contains(string(index), "): Two.") {
 		t.Errorf("MEMORY.md of %d bytes has no line for the memory: %v", len(index), err)
 	}
+}
+
+// TestIsMinute compares the reading by hand with the library's.
+func TestIsMinute(t *testing.T) {
+	check := func(s string) {
+		_, err := time.Parse(indexMinute, s)
+		if got, want := isMinute(s), err == nil; got != want {
+			t.Errorf("%q: got %v, want %v", s, got, want)
+		}
+	}
+	for _, s := range []string{"", "2006-01-02T15:04Z", "2024-02-29T00:00Z", "2023-02-29T00:00Z", "1900-02-29T00:00Z", "2026-13-01T00:00Z", "2026-00-01T00:00Z",
+		"2026-01-00T00:00Z", "2026-01-32T00:00Z", "2026-04-31T00:00Z", "2026-12-31T23:59Z", "2026-01-01T24:00Z", "2026-01-01T00:60Z", "2026-01-01t00:00Z",
+		"2026-01-01T00:00z", "2026-01-01T0:00Z ", "2026-1-01T00:000Z", "-026-01-01T00:00Z", "0000-01-01T00:00Z", "2026-01-01T00:00", "2026-01-01T00:00ZZ"} {
+		check(s)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		s := []byte("2026-01-01T00:00Z")
+		for range rapid.IntRange(0, 4).Draw(rt, "changes") {
+			s[rapid.IntRange(0, len(s)-1).Draw(rt, "at")] = rapid.SampledFrom([]byte("0123456789-:TZ ")).Draw(rt, "byte")
+		}
+		check(string(s))
+	})
 }

@@ -64,17 +64,19 @@ func clipBytes(s string, n int) string {
 // it holds follows from the bytes that the hash names.
 type metaCache struct {
 	mu    sync.Mutex // guards what follows
-	m     map[string]meta
+	m     map[metaID]meta
 	files map[string]stamped // by path, from the room's cache; nil before it was asked
 }
 
-func newMetaCache() *metaCache { return &metaCache{m: map[string]meta{}} }
+type metaID struct{ path, hash string }
+
+func newMetaCache() *metaCache { return &metaCache{m: map[metaID]meta{}} }
 
 // known gives the meta of an accepted memory if it is at hand.
 func (c *metaCache) known(path, hash string) (m meta, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m, ok = c.m[path+"\x00"+hash]
+	m, ok = c.m[metaID{path, hash}]
 	return m, ok
 }
 
@@ -96,7 +98,7 @@ func (c *metaCache) kept(t *fileTable, path, hash string) (f stamped, ok bool) {
 // of gives the meta of an accepted memory; read fetches its bytes when they are not
 // known yet. most bounds the cache.
 func (c *metaCache) of(path, hash string, most int, read func() ([]byte, error)) (meta, bool) {
-	id := path + "\x00" + hash
+	id := metaID{path, hash}
 	c.mu.Lock()
 	m, ok := c.m[id]
 	c.mu.Unlock()
