@@ -169,12 +169,19 @@ func (r *Room) carryOut(lead *waiter) {
 // gather judges requests in their order, and takes as many as share a group. Those that
 // are decided by that alone are over.
 func (r *Room) gather(reqs []*waiter) (group, rest []*waiter) {
-	var w *world
+	var w *world // the room once the first of the group, as many as after says, are carried out
+	after := -1
 	for i, req := range reqs {
-		next, err := r.worldAfter(req.ctx, w, group)
 		var b *batch
+		err := req.ctx.Err()
+		if err == nil && after != len(group) {
+			var next *world
+			if next, err = r.worldAfter(req.ctx, w, group); err == nil {
+				w, after = next, len(group)
+			}
+		}
 		if err == nil {
-			b, err = req.build(next)
+			b, err = req.build(w)
 		}
 		switch {
 		case err != nil && len(group) > 0 && req.ctx.Err() == nil:
@@ -185,7 +192,7 @@ func (r *Room) gather(reqs []*waiter) (group, rest []*waiter) {
 		case len(group) > 0 && !(b.shares() && apart(group, b)):
 			return group, reqs[i:]
 		}
-		w, req.b = next, b
+		req.b = b
 		group = append(group, req)
 		for _, m := range b.moves { // for those who are judged next: it has no version yet
 			if m.put != nil {
@@ -201,7 +208,7 @@ func (r *Room) gather(reqs []*waiter) (group, rest []*waiter) {
 }
 
 // worldAfter is the room once the group is carried out. w is the room before its last
-// member; nil for none.
+// member, nil for none, and is not used any more: its state goes on as that of the next.
 func (r *Room) worldAfter(ctx context.Context, w *world, group []*waiter) (*world, error) {
 	if len(group) == 0 || w == nil {
 		return r.world(ctx)
@@ -210,7 +217,10 @@ func (r *Room) worldAfter(ctx context.Context, w *world, group []*waiter) (*worl
 		return nil, err
 	}
 	last := group[len(group)-1].b
-	state := w.state.Clone()
+	state := w.state
+	if len(group) == 1 { // the room's own, which others read; after that it is the group's
+		state = state.Clone()
+	}
 	for _, row := range last.rows {
 		row.Seq = state.Seq + 1
 		state.Apply(row)

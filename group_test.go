@@ -204,3 +204,52 @@ func TestGroupMembersFailAlone(t *testing.T) {
 		})
 	}
 }
+
+// TestGroupMemberGivesUp lets members of a group give up while they are judged, and holds
+// that the next is judged against the room with those before it in it, each once, and that
+// the room's own state is left alone.
+func TestGroupMemberGivesUp(t *testing.T) {
+	r, _ := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "first.md", Text: "first\n"})
+	unlock, err := r.lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	before := r.stateNow()
+	seq, accepted := before.Seq, len(before.Accepted)
+	var saw []string
+	ask := func(path string, givesUp bool) *waiter {
+		ctx, cancel := context.WithCancel(context.Background())
+		t.Cleanup(cancel)
+		return &waiter{ctx: ctx, over: make(chan struct{}), build: func(w *world) (*batch, error) {
+			saw = append(saw, fmt.Sprint(w.state.Seq-seq, len(w.state.Accepted)-accepted, strings.Count(string(w.index), "\n")))
+			if givesUp {
+				cancel()
+				return nil, ctx.Err()
+			}
+			plan, err := r.prepare(w, author{hand: true, ceiling: Operator}, []Candidate{{Path: path, Text: path + "\n"}})
+			if err != nil {
+				return nil, err
+			}
+			judgePlan(plan, w)
+			b, _, err := r.settle(w, plan)
+			return b, err
+		}}
+	}
+	gone := ask("x.md", false)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	gone.ctx = ctx
+	group, rest := r.gather([]*waiter{ask("0.md", true), ask("a.md", false), ask("1.md", true), gone, ask("b.md", false), ask("2.md", true), ask("c.md", false)})
+	if len(group) != 3 || len(rest) != 0 {
+		t.Errorf("%d in the group, %d left, want 3 and 0", len(group), len(rest))
+	}
+	want := "[0 0 1 0 0 1 1 1 2 1 1 2 2 2 3 2 2 3]"
+	if got := fmt.Sprint(saw); got != want {
+		t.Errorf("rows, memories and lines of the index that each saw:\n got %s\nwant %s", got, want)
+	}
+	if r.stateNow() != before || before.Seq != seq || len(before.Accepted) != accepted {
+		t.Error("the room's own state was changed")
+	}
+}
