@@ -322,9 +322,13 @@ func (r *Row) Back(names []Name) string {
 		return ""
 	}
 	for _, was := range names {
-		if was.Row > r.Ref && was.Path != r.Path && !was.Alias {
-			return was.Path
+		if was.Row <= r.Ref || was.Alias {
+			continue
 		}
+		if was.Path == r.Path {
+			return "" // it was here, has been elsewhere since, and is here again
+		}
+		return was.Path
 	}
 	return ""
 }
