@@ -315,12 +315,12 @@ func (r *Room) approve(b *batch, w *world, res Resolution, plan string, d journa
 		return Verdict{}, err
 	}
 	p := ps[0]
-	if p.text.whole, p.text.composed = whole, h.Composed; h.Op != journal.OpRestore {
-		p.op = h.Op
+	if p.text.whole, p.text.composed = whole, h.Composed; h.Op == journal.OpRestore {
+		p.comesBack(w.state, journal.ArchiveName(h.Path, h.Retired))
 	} else {
-		p.text.base = whole // it comes back: the library's keys in it are the library's own
+		p.op = h.Op
 	}
-	p.text.lo, p.text.hi = 0, len(whole)
+	p.text.lo, p.text.hi = 0, len(p.text.whole)
 	judge(p, w, "candidate", "review")
 	if p.was.diskHash() != h.Base {
 		return verdict(p.memory(w.now), stale(p)), nil
@@ -372,6 +372,19 @@ func (r *Room) approve(b *batch, w *world, res Resolution, plan string, d journa
 		return over, err
 	}
 	return v, nil
+}
+
+// comesBack is of an archived memory that waited: the library's keys in its text are the
+// library's own, and its links may have changed meanwhile.
+func (p *proposal) comesBack(state *journal.State, name string) {
+	old := supersedes(state, name)
+	if a := state.Archived[name]; a.Seq >= a.Retired { // as Restore does
+		p.text.whole = string(mirrorLinks([]byte(p.text.whole), old, "", true))
+	}
+	p.text.base = p.text.whole
+	p.links = append(p.links, old...)
+	slices.Sort(p.links)
+	p.links = slices.Compact(p.links)
 }
 
 // supersede archives what a stored memory takes the place of, as one plan with it. The

@@ -19,7 +19,7 @@ import (
 // It is a change like any other and can be rolled back. It fails with fs.ErrNotExist
 // when nothing stood there then and nothing stands there now. It is rejected, as a
 // whole, where the path, secret or hidden-text stage would refuse some of the bytes
-// today, or where another memory has the key by now.
+// today, or where another memory has the key by now. A row of a plan stands for all of the plan.
 func (r *Room) Rollback(ctx context.Context, seq int64, path string) ([]Verdict, error) {
 	if err := r.writable(); err != nil {
 		return nil, err
@@ -83,6 +83,10 @@ type past struct {
 // since reads what the room was at a row, and which paths were changed together with path
 // after it.
 func (r *Room) since(ctx context.Context, seq int64, path string) (past, error) {
+	seq, err := r.planEnd(ctx, seq)
+	if err != nil {
+		return past{}, err
+	}
 	then, err := r.stateAt(ctx, seq)
 	if err != nil {
 		return past{}, fmt.Errorf("rollback: %w", err)
@@ -130,6 +134,24 @@ func (r *Room) since(ctx context.Context, seq int64, path string) (past, error) 
 	slices.Sort(others)
 	back.paths = append(back.paths, others...)
 	return back, nil
+}
+
+// planEnd is the last row of the plan to which a row belongs: between its rows the room never
+// was, and a key may have two owners there.
+func (r *Room) planEnd(ctx context.Context, seq int64) (int64, error) {
+	end, plan := seq, ""
+	err := r.eachRow(ctx, func(row journal.Row) bool {
+		switch {
+		case row.Seq == seq:
+			plan = row.Plan
+		case row.Seq > seq && (plan == "" || row.Plan != plan):
+			return false
+		case row.Seq > seq:
+			end = row.Seq
+		}
+		return true
+	})
+	return end, err
 }
 
 // moves reports whether a row changed what stands in the room.

@@ -428,8 +428,11 @@ func (s *State) link(t *step, r *Row) {
 }
 
 // point makes the links to one name lead to another, or cuts them (""): what they lead
-// to goes there.
+// to goes there. No link leads to "": what is not in the archive any more takes none along.
 func (s *State) point(t *step, from, to string) {
+	if from == "" {
+		return
+	}
 	for name, a := range Sorted(s.Archived) {
 		if a.SupersededBy == from && from != to {
 			a.SupersededBy = to
