@@ -3,8 +3,8 @@ package scribe
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
