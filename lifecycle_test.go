@@ -364,7 +364,7 @@ func (c *cycle) frame(t *rapid.T, stands []Memory) {
 // purged.
 func (c *cycle) nothingLost(t *rapid.T, all []Memory) {
 	lines := map[string]map[string]bool{}
-	called := map[string][]string{} // what was brought to a path, by what it was called before
+	called := map[string][]string{} // what stands at a path, by what it was called before
 	note := func(path, hash string) {
 		if hash != "" {
 			lines[path] = merge(lines[path], map[string]bool{hash: true})
@@ -377,12 +377,15 @@ func (c *cycle) nothingLost(t *rapid.T, all []Memory) {
 		}
 		if row.To != "" {
 			lines[row.To] = merge(merge(lines[row.To], lines[row.Path]), map[string]bool{row.New: true})
-			called[row.To] = slices.Concat(called[row.To], called[row.Path], []string{row.Path})
+			called[row.To] = append(slices.Clone(called[row.Path]), row.Path)
 		}
-		if row.Op == journal.OpRollback { // it may go back to a name of before, with what it has become
+		if row.Op == journal.OpRollback { // a memory that goes back to a name takes along what it has become
 			for _, was := range called[row.Path] {
 				lines[was] = merge(lines[was], lines[row.Path])
 			}
+		}
+		if row.To != "" || row.Old != "" && row.New == "" {
+			delete(called, row.Path)
 		}
 		return true
 	})

@@ -53,6 +53,7 @@ type descent struct {
 	texts map[string]map[string]bool // by the path that the memory has: hash prefixes, as versions are named by
 	names map[string][]journal.Name  // what it was called before
 	since map[string]int64           // the row with which its line began
+	freed map[string]int64           // by path: the row with which nothing stood there, last
 	under map[string]map[string]bool // the texts of who had the path before a rename brought it there
 	fresh map[string]map[string]bool // the texts of what a side that was joined has at a path, and no memory here: until a row brings it
 }
@@ -65,8 +66,11 @@ func (d *descent) step(row journal.Row) {
 	at := row.Path
 	if opOfRow(row) == journal.OpRename && row.To != "" {
 		at = row.To
-	} else if back := row.Back(d.names[row.Path]); back != "" {
+	} else if back := d.back(row); back != "" {
 		at = back
+	}
+	if frees(row) || at != row.Path {
+		d.freed[row.Path] = row.Seq
 	}
 	if at != row.Path {
 		d.under[at] = merge(d.under[at], d.texts[at])
@@ -101,6 +105,27 @@ func (d *descent) step(row journal.Row) {
 	if at != row.Path && row.Op == journal.OpRollback && row.New != "" { // what was there before the memory that went back
 		d.put(row.Path, row.Seq, map[string]bool{row.New[:12]: true})
 	}
+}
+
+// back is where a rollback brings a memory. One that was not there yet at the row to which
+// it goes back goes nowhere, and what came to the path since it was free last has no name of
+// before.
+func (d *descent) back(row journal.Row) string {
+	if row.Op != journal.OpRollback || row.Ref < d.since[row.Path] {
+		return ""
+	}
+	return row.Back(slices.DeleteFunc(slices.Clone(d.names[row.Path]), func(was journal.Name) bool { return was.Row < d.freed[row.Path] }))
+}
+
+// frees reports whether nothing stands at a row's path once it is carried out.
+func frees(row journal.Row) bool {
+	switch opOfRow(row) {
+	case journal.OpArchive, journal.OpRemove:
+		return true
+	case journal.OpRollback, journal.OpObserve:
+		return row.New == ""
+	}
+	return false
 }
 
 // put adds texts to the line of a path, which begins with them where there is none.
@@ -185,7 +210,7 @@ func (d *descent) join(side []journal.Row, from int64) {
 // begin takes in what a base says of the rows before it.
 func (d *descent) begin(s *journal.State) {
 	d.texts, d.under, d.fresh = map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]map[string]bool{}
-	d.names, d.since = map[string][]journal.Name{}, map[string]int64{}
+	d.names, d.since, d.freed = map[string][]journal.Name{}, map[string]int64{}, map[string]int64{}
 	maps.Copy(d.names, s.Former)
 	for path, a := range s.Accepted {
 		d.texts[path] = map[string]bool{a.Hash[:12]: true}
@@ -199,6 +224,7 @@ func (d *descent) begin(s *journal.State) {
 		}
 	}
 	for path, t := range s.Tombs {
+		d.freed[path] = t.Freed
 		if t.Hash != "" {
 			d.texts[path] = merge(d.texts[path], map[string]bool{t.Hash[:12]: true})
 		}

@@ -103,7 +103,10 @@ func (r *Room) addRetirement(b *batch, w *world, p relpath.Path, s standing, row
 	seq := r.nextRow(b)
 	row.Op, row.Path, row.Old, row.Key = journal.OpArchive, p.String(), journal.Sum(s.disk), s.acc.Key
 	text := s.bytes
-	if row.Link != "" {
+	switch {
+	case s.kind == changed: // while it was, its links were not kept in line
+		text = mirrorLinks(text, supersedes(w.state, row.Path), row.Link, true)
+	case row.Link != "":
 		text = mirrorLinks(text, nil, row.Link, false)
 	}
 	if !bytes.Equal(text, s.bytes) {

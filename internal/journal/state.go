@@ -193,7 +193,7 @@ func (s *State) effect(t *step, r *Row) {
 	case OpRollback:
 		s.rollback(t, r)
 	case OpRestore:
-		name, _, _ := s.retired(r)
+		name := ArchiveName(r.Path, r.Ref) // gone, when it came back in another way while this waited
 		drop(s.Archived, &t.archived, name)
 		s.accept(t, r, target(r))
 		s.point(t, name, target(r))
@@ -397,21 +397,11 @@ func (s *State) ArchivedAt(at string) (name string, last Archived, ok bool) {
 	return name, last, ok
 }
 
-// retired finds what a row about an archived memory means: the entry of the retirement
-// that it refers to, or the last one of its path.
-func (s *State) retired(r *Row) (name string, a Archived, ok bool) {
-	if r.Ref == 0 {
-		return s.ArchivedAt(r.Path)
-	}
-	name = ArchiveName(r.Path, r.Ref)
-	a, ok = s.Archived[name]
-	return name, a, ok
-}
-
 // link cuts the link of an archived memory, or keeps it, and takes in what else the row
 // says. It turns no link to another memory.
 func (s *State) link(t *step, r *Row) {
-	name, a, ok := s.retired(r)
+	name := ArchiveName(r.Path, r.Ref)
+	a, ok := s.Archived[name]
 	if !ok {
 		return
 	}
@@ -428,11 +418,8 @@ func (s *State) link(t *step, r *Row) {
 }
 
 // point makes the links to one name lead to another, or cuts them (""): what they lead
-// to goes there. No link leads to "": what is not in the archive any more takes none along.
+// to goes there.
 func (s *State) point(t *step, from, to string) {
-	if from == "" {
-		return
-	}
 	for name, a := range Sorted(s.Archived) {
 		if a.SupersededBy == from && from != to {
 			a.SupersededBy = to
