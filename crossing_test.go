@@ -3,6 +3,8 @@ package scribe
 import (
 	"context"
 	"testing"
+
+	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
 // TestG9_LinksOfWhatIsGone: a held candidate comes back when its entry in the archive is gone.
@@ -36,4 +38,28 @@ func TestG9_LinksOfWhatIsGone(t *testing.T) {
 			t.Errorf("%s is linked to %s", name, a.SupersededBy)
 		}
 	}
+}
+
+// TestG9_AKeyIsThePathsWhereItStands: both sides renamed a memory, and on one its trust rose. Its
+// key here is that of its name here, and the other name's key stays with who has it.
+func TestG9_AKeyIsThePathsWhereItStands(t *testing.T) {
+	ctx := context.Background()
+	bothWays(t, "", func(t *testing.T, mine, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+		store(t, mine, UserObserved, Candidate{Path: "there.md", Text: "Another fact.\n"})
+		wantAccepted(t, byHand(t, mine, Candidate{Path: "m.md", To: "here.md"}))
+		wantAccepted(t, byHand(t, theirs, Candidate{Path: "m.md", To: "there.md"}))
+		for _, m := range listed(t, theirs, stageActive) {
+			if vs, err := theirs.Adopt(ctx, Operator, m); m.Path == "there.md" && (err != nil || vs[0].Outcome != Accepted) {
+				t.Fatal(vs, err)
+			}
+		}
+		r, _ := join()
+		owner := map[string]string{}
+		for path, acc := range r.stateNow().Accepted {
+			if other, taken := owner[acc.Key]; taken {
+				t.Errorf("%s and %s have the key %q", path, other, acc.Key)
+			}
+			owner[acc.Key] = path
+		}
+	})
 }

@@ -3,7 +3,9 @@ package scribe
 import (
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/memoryroom/scribe/internal/fold"
 	"github.com/memoryroom/scribe/internal/journal"
 )
 
@@ -171,6 +173,7 @@ func (d *divergence) renamed(t triple) []journal.Row {
 
 // both lists the rows for a memory that stands on both sides: t.to is where it stands.
 func (d *divergence) both(t triple) []journal.Row {
+	t.there.Key = d.keyHere(t)
 	mine, theirs := t.here.Hash != t.was.Hash, t.there.Hash != t.was.Hash
 	take := false // the text of there, and what belongs to it
 	switch {
@@ -212,6 +215,18 @@ func (d *divergence) both(t triple) []journal.Row {
 		rows = append(rows, outsideOfJoin(t.theirs, t.there, "", "the memory has another name on this side"))
 	}
 	return rows
+}
+
+// keyHere is the key that the text of there has at the path where the memory stands here: a
+// key that nobody gave is the path's.
+func (d *divergence) keyHere(t triple) string {
+	switch {
+	case t.here.Hash == t.there.Hash:
+		return t.here.Key
+	case fold.Key(t.there.Key) == fold.Key(strings.TrimSuffix(t.theirs, ".md")):
+		return strings.TrimSuffix(t.to, ".md")
+	}
+	return t.there.Key
 }
 
 // wentThere lists the rows for a memory that stands here, and went on the other side.
