@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"time"
 
@@ -29,20 +30,52 @@ func (r *Room) readCache() {
 	if len(r.stateNow().Accepted) < cacheFrom {
 		return
 	}
-	if data, err := r.disk.LibRead(cacheName, maxCache); err == nil {
-		r.cache = decodeCache(data)
-	}
+	c := r.cacheNow()
+	r.keep(&c)
 }
 
-// cachedIndex gives the index of a ceiling as it was kept, or an empty one. at says that it
-// stands at the state of now.
-func (r *Room) cachedIndex(ceiling Trust) (x *lexical.Index, at bool) {
-	if data, ok := r.cache.indexes[ceiling]; ok {
-		if x, err := lexical.Decode(data); err == nil {
-			return x, r.cache.at == r.stateAs()
-		}
+// kept is the cache that was read; one without anything where there is none.
+func (r *Room) kept() *cached {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cache == nil {
+		return &cached{}
 	}
-	return lexical.New(), false
+	return r.cache
+}
+
+func (r *Room) keep(c *cached) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cache = c
+}
+
+// cacheNow is the cache as it lies there, without the bodies of its indexes.
+func (r *Room) cacheNow() (c cached) {
+	_ = r.disk.LibView(cacheName, maxCache, func(file io.ReaderAt, size int64) error {
+		c = decodeCache(file, size)
+		return nil
+	})
+	return c
+}
+
+// index gives the index of a ceiling as it was kept, or an empty one. at says that it
+// stands at the state of now. Its body is read as it is used, from what then lies there: one
+// of another cache has other sums, and breaks the index.
+func (c *cached) index(r *Room, ceiling Trust) (x *lexical.Index, at bool) {
+	kept, ok := c.indexes[ceiling]
+	if !ok {
+		return lexical.New(), false
+	}
+	x, err := lexical.Decode(kept.head, func(fn func(io.ReaderAt) error) error {
+		return r.disk.LibView(cacheName, maxCache, func(file io.ReaderAt, _ int64) error {
+			return fn(io.NewSectionReader(file, kept.from, kept.size))
+		})
+	})
+	if err != nil {
+		return lexical.New(), false
+	}
+	return x, c.at == r.stateAs()
 }
 
 // stateAs names what is accepted now, and by whose word: by the journal's head, which
@@ -91,10 +124,10 @@ func (r *Room) keepCache() {
 	if changes <= len(state.Accepted)/32 {
 		return
 	}
-	next := cached{files: tableOf(files), indexes: map[Trust][]byte{}, at: r.stateAs()}
+	next := cached{files: tableOf(files), indexes: map[Trust]keptIndex{}, at: r.stateAs()}
 	for _, lex := range whole {
-		if data, ok := lex.encode(state); ok {
-			next.indexes[lex.ceiling] = data
+		if kept, ok := lex.encode(state); ok {
+			next.indexes[lex.ceiling] = kept
 		}
 	}
 	if len(next.indexes) > 0 {
@@ -110,26 +143,27 @@ func (r *Room) keepCache() {
 // look at are as they were read.
 func (r *Room) stamps(state *journal.State) (files map[string]stamped, changes int) {
 	files = r.glances.stamps()
+	was := &r.kept().files
 	for path, f := range files {
 		hash := state.Accepted[path].Hash
 		if sumOf(hash) != f.sum {
 			delete(files, path)
 			continue
 		}
-		row, ok := r.cache.files.find(path, 0)
+		row, ok := was.find(path, 0)
 		if m, known := r.metas.known(path, hash); known {
 			f.body = sumOf(m.Body)
-		} else if ok && r.cache.files.file(row).sum == f.sum {
-			f.body = r.cache.files.file(row).body
+		} else if ok && was.file(row).sum == f.sum {
+			f.body = was.file(row).body
 		}
-		if files[path] = f; !ok || r.cache.files.file(row) != f {
+		if files[path] = f; !ok || was.file(row) != f {
 			changes++
 		}
 	}
-	for row := range r.cache.files.len() {
-		path := r.cache.files.path(row)
-		if _, newer := files[path]; !newer && sumOf(state.Accepted[path].Hash) == r.cache.files.file(row).sum {
-			files[path] = r.cache.files.file(row)
+	for row := range was.len() {
+		path := was.path(row)
+		if _, newer := files[path]; !newer && sumOf(state.Accepted[path].Hash) == was.file(row).sum {
+			files[path] = was.file(row)
 		}
 	}
 	return files, changes
@@ -140,7 +174,8 @@ const cacheWait = time.Second
 
 // dropCache removes the cache: what it holds words of must go.
 func (r *Room) dropCache() error {
-	r.cache = cached{}
+	r.keep(nil)
+	r.lexicons.load()
 	err := r.disk.LibRemove(cacheName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

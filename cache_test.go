@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -188,12 +189,13 @@ func TestForgedBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := decodeCache(data)
+	c := decodeCache(bytes.NewReader(data), int64(len(data)))
 	from, _ := c.files.find("n0500.md", 0)
 	to, _ := c.files.find("n0501.md", 0)
 	copy(c.files.rows[to*fileRow+fileRow-32:][:32], c.files.rows[from*fileRow+fileRow-32:])
 	mem.Unplant(".scribe/" + cacheName)
-	mem.Plant(".scribe/"+cacheName, rootfs.File, c.encode())
+	was := c.encode() // without the bodies of its indexes
+	mem.Plant(".scribe/"+cacheName, rootfs.File, append(was, data[len(was):]...))
 	fs := sameText(t, reopen(t, mem, nil), "third.md", "Note 500 on the walrus of bay15.\n")
 	if len(fs) != 1 || !strings.Contains(fs[0].Message, "n0500.md") {
 		t.Errorf("a forged digest is believed: %v", fs)

@@ -1,9 +1,10 @@
 package scribe
 
 import (
-	"cmp"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,19 +17,24 @@ import (
 //	cacheMagic
 //	at        32 bytes, see cached
 //	settled   32 bytes, see cached
-//	files     their number, 4 bytes; for each a row of fileRow bytes: where its path
-//	          ends, 8; size, modified, changed and inode of its stamp, 8 each; its hash
-//	          and the digest of its body, 32 each; then all paths end to end, in their order
-//	indexes   their number, 1 byte; for each the trust of its ceiling, 1, and its length, 8
+//	files     their number, 4 bytes; the bytes of their paths, 4
+//	indexes   their number, 1 byte
+//	files     for each a row of fileRow bytes: where its path ends, 8; size, modified,
+//	          changed and inode of its stamp, 8 each; its hash and the digest of its body, 32
+//	          each; then all paths end to end, in their order
+//	indexes   for each a row of indexRow bytes: the trust of its ceiling, 1, and the lengths
+//	          of its two parts, 8 each
 //	CRC-32C of all before it, 4 bytes
-//	the indexes themselves: see lexical.Encode, which has its own sum
+//	the heads of the indexes, then their bodies: see lexical.Encode, which has its own sums
 //
 // Rows have one size and the paths are in the order in which a walk meets them, so that
-// opening a room reads the file and decodes nothing: each row is looked at where it lies.
+// opening a room decodes nothing: each row is looked at where it lies. The bodies, most of
+// the file, are not read with the rest, but here and there when a search needs it.
 const (
-	cacheMagic = "scribe cache 2\n"
+	cacheMagic = "scribe cache 3\n"
+	cacheHead  = len(cacheMagic) + 2*32 + 4 + 4 + 1
 	fileRow    = 8 + 4*8 + 2*32
-	indexRow   = 1 + 8
+	indexRow   = 1 + 2*8
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -36,9 +42,17 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // cached is a cache as it was read.
 type cached struct {
 	files   fileTable
-	indexes map[Trust][]byte
+	indexes map[Trust]keptIndex
 	at      [32]byte // names the state at which the indexes stand, and whose accepted hashes the files have: see Room.stateAs
 	settled [32]byte // digest of the journal's head and of MEMORY.md when that had the lines it should have; else zero
+}
+
+// keptIndex is an encoded index.
+type keptIndex struct {
+	head []byte
+	body []byte // of one that is to be written
+	from int64  // where the body begins in the file, of one that was read
+	size int64  // of the body
 }
 
 // stamped is what a file was found to hold, and under which stamp.
@@ -124,63 +138,71 @@ func tableOf(files map[string]stamped) fileTable {
 
 // encode gives the cache as bytes.
 func (c *cached) encode() []byte {
+	le := binary.LittleEndian
+	ceilings := slices.Sorted(maps.Keys(c.indexes))
 	b := append(append([]byte(cacheMagic), c.at[:]...), c.settled[:]...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(c.files.len()))
-	b = append(append(b, c.files.rows...), c.files.paths...)
-	ceilings := make([]Trust, 0, len(c.indexes))
-	for ceiling := range c.indexes {
-		ceilings = append(ceilings, ceiling)
-	}
-	slices.SortFunc(ceilings, func(x, y Trust) int { return cmp.Compare(x, y) })
-	b = append(b, byte(len(ceilings)))
+	b = le.AppendUint32(le.AppendUint32(b, uint32(c.files.len())), uint32(len(c.files.paths)))
+	b = append(append(append(b, byte(len(ceilings))), c.files.rows...), c.files.paths...)
 	for _, ceiling := range ceilings {
 		b = append(b, byte(ceiling))
-		b = binary.LittleEndian.AppendUint64(b, uint64(len(c.indexes[ceiling])))
+		b = le.AppendUint64(le.AppendUint64(b, uint64(len(c.indexes[ceiling].head))), uint64(c.indexes[ceiling].size))
 	}
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	b = le.AppendUint32(b, crc32.Checksum(b, castagnoli))
 	for _, ceiling := range ceilings {
-		b = append(b, c.indexes[ceiling]...)
+		b = append(b, c.indexes[ceiling].head...)
+	}
+	for _, ceiling := range ceilings {
+		b = append(b, c.indexes[ceiling].body...)
 	}
 	return b
 }
 
-// decodeCache reads what encode wrote; of anything else, nothing. It keeps data.
-func decodeCache(data []byte) cached {
-	ok := len(data) >= len(cacheMagic) && string(data[:len(cacheMagic)]) == cacheMagic
-	if !ok {
+// decodeCache reads what encode wrote, but for the bodies; of anything else, nothing.
+func decodeCache(r io.ReaderAt, size int64) (c cached) {
+	top := make([]byte, cacheHead)
+	if _, err := r.ReadAt(top, 0); err != nil || string(top[:len(cacheMagic)]) != cacheMagic {
 		return cached{}
 	}
-	rest := data[len(cacheMagic):]
-	take := func(n uint64) []byte {
-		if !ok || n > uint64(len(rest)) {
-			ok = false
-			return make([]byte, 8)
+	le := binary.LittleEndian
+	rest := top[len(cacheMagic):]
+	n, paths, indexes := int64(le.Uint32(rest[64:])), int64(le.Uint32(rest[68:])), int64(rest[72])
+	tables := n*fileRow + paths + indexes*indexRow
+	if tables+4 > size-int64(cacheHead) {
+		return cached{}
+	}
+	b := make([]byte, tables+4)
+	if _, err := r.ReadAt(b, int64(cacheHead)); err != nil && err != io.EOF ||
+		le.Uint32(b[tables:]) != crc32.Update(crc32.Checksum(top, castagnoli), castagnoli, b[:tables]) {
+		return cached{}
+	}
+	copy(c.at[:], rest)
+	copy(c.settled[:], rest[32:])
+	c.files = fileTable{b[: n*fileRow : n*fileRow], string(b[n*fileRow:][:paths])}
+	return c.decodeIndexes(r, b[n*fileRow+paths:tables], int64(cacheHead)+tables+4, size)
+}
+
+// decodeIndexes reads the heads of the indexes that rows name; they begin at from.
+func (c cached) decodeIndexes(r io.ReaderAt, rows []byte, from, size int64) cached {
+	c.indexes = map[Trust]keptIndex{}
+	bodies := from
+	for row := range slices.Chunk(rows, indexRow) {
+		n := binary.LittleEndian.Uint64(row[1:])
+		if n > uint64(size-bodies) {
+			return c
 		}
-		out := rest[:n:n]
-		rest = rest[n:]
-		return out
+		bodies += int64(n)
 	}
-	var c cached
-	copy(c.at[:], take(uint64(len(c.at))))
-	copy(c.settled[:], take(uint64(len(c.settled))))
-	n := uint64(binary.LittleEndian.Uint32(take(4)))
-	rows, size := take(n*fileRow), uint64(0)
-	if !ok {
-		return cached{}
-	}
-	if n > 0 {
-		size = binary.LittleEndian.Uint64(rows[(n-1)*fileRow:])
-	}
-	c.files = fileTable{rows[: n*fileRow : n*fileRow], string(take(size))}
-	heads := take(uint64(take(1)[0]) * indexRow)
-	if sum := binary.LittleEndian.Uint32(take(4)); !ok || sum != crc32.Checksum(data[:len(data)-len(rest)-4], castagnoli) {
-		return cached{}
-	}
-	c.indexes = map[Trust][]byte{}
-	for ; len(heads) >= indexRow; heads = heads[indexRow:] {
-		if index := take(binary.LittleEndian.Uint64(heads[1:])); ok {
-			c.indexes[Trust(heads[0])] = index
+	for row := range slices.Chunk(rows, indexRow) {
+		n, body := int64(binary.LittleEndian.Uint64(row[1:])), binary.LittleEndian.Uint64(row[9:])
+		if body > uint64(size-bodies) {
+			return c
 		}
+		kept := keptIndex{head: make([]byte, n), from: bodies, size: int64(body)}
+		if _, err := r.ReadAt(kept.head, from); err != nil && err != io.EOF {
+			return c
+		}
+		c.indexes[Trust(row[0])] = kept
+		from, bodies = from+n, bodies+kept.size
 	}
 	return c
 }

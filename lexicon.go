@@ -42,6 +42,19 @@ func (l *lexicons) asked() bool {
 	return len(l.m) > 0
 }
 
+// load reads what the indexes have not read of the cache yet: it is about to go.
+func (l *lexicons) load() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, lex := range l.m {
+		lex.mu.Lock()
+		if lex.index != nil {
+			lex.index.Load()
+		}
+		lex.mu.Unlock()
+	}
+}
+
 // lexicon is the index of what a reader of one ceiling may be shown. It follows the
 // journal, which says what is accepted, and never looks for what changed on the disk:
 // each hit is read and checked before it is released.
@@ -52,7 +65,13 @@ type lexicon struct {
 	index   *lexical.Index
 	state   *journal.State // what the index stands at; nil: nothing is known of it
 	changes int            // documents that were put or removed since the cache was read
+	opened  bool           // the index was looked for in the cache
+	tries   int            // how often it was
 }
+
+// maxTries is how often an index is looked for in a cache: in that which was there when the
+// room was opened and, where another process put another in its place, in that.
+const maxTries = 2
 
 // follow brings the index to a state. Rows since the last one cost what their memories
 // cost; only what came at once or was taken back is compared as a whole. Cancelled, it
@@ -71,12 +90,9 @@ func (l *lexicon) follow(ctx context.Context, r *Room, state *journal.State) err
 	}
 	was := l.state
 	l.state = nil
-	if l.index == nil {
-		at := false
-		if l.index, at = r.cachedIndex(l.ceiling); at && r.stateNow() == state {
-			l.state = state
-			return nil
-		}
+	if !l.opened && l.open(r) && r.stateNow() == state {
+		l.state = state
+		return nil
 	}
 	var paths []string
 	ok := false
@@ -104,6 +120,22 @@ func (l *lexicon) follow(ctx context.Context, r *Room, state *journal.State) err
 	return nil
 }
 
+// open looks for the index in the cache, or begins with an empty one. It reports that the
+// index stands at the state of now. l.mu is held.
+func (l *lexicon) open(r *Room) (at bool) {
+	l.opened = true
+	switch l.tries++; {
+	case l.tries == 1:
+		l.index, at = r.kept().index(r, l.ceiling)
+	case l.tries <= maxTries:
+		c := r.cacheNow()
+		l.index, at = c.index(r, l.ceiling)
+	default:
+		l.index = lexical.New()
+	}
+	return at
+}
+
 // sinceCache is the number of documents that were put or removed since the cache was read.
 func (l *lexicon) sinceCache() int {
 	l.mu.RLock()
@@ -112,17 +144,19 @@ func (l *lexicon) sinceCache() int {
 }
 
 // encode gives the index for the cache, if it stands at a state.
-func (l *lexicon) encode(state *journal.State) (data []byte, ok bool) {
+func (l *lexicon) encode(state *journal.State) (kept keptIndex, ok bool) {
 	l.mu.Lock() // it is compacted
 	defer l.mu.Unlock()
 	if l.state != state {
-		return nil, false
+		return keptIndex{}, false
 	}
-	return l.index.Encode(), true
+	kept.head, kept.body, ok = l.index.Encode()
+	kept.size = int64(len(kept.body))
+	return kept, ok
 }
 
-// forged drops an index that was read from a cache which somebody forged, and reports
-// whether it was one. The next call of follow builds it anew.
+// forged drops an index that was read from a cache which somebody forged or replaced, and
+// reports whether it was one. The next call of follow opens or builds it anew.
 func (l *lexicon) forged() bool {
 	l.mu.RLock()
 	ok := !l.index.Broken()
@@ -133,7 +167,7 @@ func (l *lexicon) forged() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.index.Broken() { // else another search was faster
-		l.index, l.state = lexical.New(), nil
+		l.index, l.state, l.opened = lexical.New(), nil, false
 	}
 	return true
 }

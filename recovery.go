@@ -475,7 +475,7 @@ func (r *Room) tidy(ctx context.Context) error {
 	if !anyAccepted(w.state) && !freedHere(w.state) {
 		return nil // nothing was accepted here: the index is as it came
 	}
-	if r.cache.settled != [32]byte{} && r.cache.settled == r.settledAs(w) {
+	if settled := r.kept().settled; settled != [32]byte{} && settled == r.settledAs(w) {
 		return nil // looked at when the cache was written, and nothing moved since
 	}
 	if next := r.rebuiltIndex(w); string(next) != string(w.index) {
@@ -511,8 +511,9 @@ func (r *Room) observeAll(ctx context.Context) error {
 	var b batch
 	// What lies under the stamp under which it was accepted bytes is not read again. Where
 	// the walk fails, every file is read, and says more.
-	table, next := &r.cache.files, 0
-	unmoved, known, same := make([]bool, table.len()), 0, r.cache.at == r.stateAs()
+	kept := r.kept()
+	table, next := &kept.files, 0
+	unmoved, known, same := make([]bool, table.len()), 0, kept.at == r.stateAs()
 	there := map[string]rootfs.Entry{} // of the others
 	err = r.disk.Walk(func(name string, e rootfs.Entry) error {
 		row, ok := table.find(name, next)

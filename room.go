@@ -72,12 +72,12 @@ type Room struct {
 	merged   bool   // git merged the journal, and there is no key: see merged.go
 	local    *local // this directory's identity and key; nil until a first write
 	ledger   ledger
-	settled  int64 // the last row that this process knows to be carried out
+	cache    *cached // as Open read it; see kept
+	settled  int64   // the last row that this process knows to be carried out
 	metas    *metaCache
 	glances  *glances
 	sessions openSessions
 	lexicons lexicons
-	cache    cached // as Open read it
 	dues     dueList
 	shadow   shadowAudit
 }
@@ -286,12 +286,13 @@ func (w *world) use(r *Room, state *journal.State) {
 		}
 		return r.metas.of(path, acc.Hash, 4*r.opts.Limits.Memories, func() ([]byte, error) { return r.version(acc.Seq, acc.Hash) })
 	}
+	files := &r.kept().files
 	w.says = func(path, body string) bool {
 		acc := state.Accepted[path]
 		if m, ok := r.metas.known(path, acc.Hash); ok {
 			return m.Body == body
 		}
-		if f, ok := r.metas.kept(&r.cache.files, path, acc.Hash); ok && f.body != sumOf(body) {
+		if f, ok := r.metas.kept(files, path, acc.Hash); ok && f.body != sumOf(body) {
 			return false
 		}
 		m, ok := w.meta(path)
@@ -302,7 +303,7 @@ func (w *world) use(r *Room, state *journal.State) {
 		if m, ok := r.metas.known(path, acc.Hash); ok {
 			return m.Size, true
 		}
-		if f, ok := r.metas.kept(&r.cache.files, path, acc.Hash); ok {
+		if f, ok := r.metas.kept(files, path, acc.Hash); ok {
 			return int(f.stamp.Size), true
 		}
 		m, ok := w.meta(path)

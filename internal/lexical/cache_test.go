@@ -1,9 +1,11 @@
 package lexical
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -22,27 +24,148 @@ func sample() *Index {
 	return written(texts)
 }
 
-// TestCacheFaults: a byte changed, cut off or added anywhere is found.
+// from reads an index of a body that is in memory.
+func from(head, body []byte) (*Index, error) {
+	return Decode(head, func(fn func(io.ReaderAt) error) error { return fn(bytes.NewReader(body)) })
+}
+
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func encoded(t failer, x *Index) (head, body []byte) {
+	t.Helper()
+	head, body, ok := x.Encode()
+	if !ok {
+		t.Fatal("a broken index")
+	}
+	return head, body
+}
+
+func bytesOf(t failer, x *Index) int {
+	head, body := encoded(t, x)
+	return len(head) + len(body)
+}
+
+// TestCacheFaults: a byte changed, cut off or added anywhere is found: in the head at once,
+// in the body when it is used.
 func TestCacheFaults(t *testing.T) {
-	good := sample().Encode()
-	if _, err := Decode(good); err != nil {
+	head, body := encoded(t, sample())
+	if x, err := from(head, body); err != nil || !x.whole() {
 		t.Fatal(err)
 	}
-	for i := range good {
-		bad := slices.Clone(good)
+	for i := range head {
+		bad := slices.Clone(head)
 		bad[i] ^= 0x41
-		if _, err := Decode(bad); err == nil {
+		if _, err := from(bad, body); err == nil {
 			t.Errorf("byte %d changed", i)
 		}
-		if _, err := Decode(good[:i]); err == nil {
+		if _, err := from(head[:i], body); err == nil {
 			t.Errorf("cut at %d", i)
 		}
 	}
-	if _, err := Decode(append(slices.Clone(good), 0)); err == nil {
+	if _, err := from(append(slices.Clone(head), 0), body); err == nil {
 		t.Error("a byte added")
 	}
-	if x, err := Decode(New().Encode()); err != nil || x.Len() != 0 {
+	for i := range body {
+		bad := slices.Clone(body)
+		bad[i] ^= 0x41
+		for what, bad := range map[string][]byte{"changed": bad, "cut": body[:i]} {
+			if x, err := from(head, bad); err != nil || x.whole() || !x.Broken() {
+				t.Errorf("body %s at %d: %v", what, i, err)
+			}
+		}
+	}
+	empty, none := encoded(t, New())
+	if x, err := from(empty, none); err != nil || x.Len() != 0 || !x.whole() {
 		t.Errorf("of an empty index: %v", err)
+	}
+}
+
+// TestReadsFewPages: a search of a decoded index reads what it needs of the body, and finds
+// what the whole index finds; after many, or a change, all was read, each page once.
+func TestReadsFewPages(t *testing.T) {
+	whole := filled(corpus(2000))
+	head, body := encoded(t, whole)
+	seen := make([]int, (len(body)+pageSize-1)/pageSize)
+	turns := 0
+	x, err := Decode(head, func(fn func(io.ReaderAt) error) error {
+		turns++
+		return fn(counting{body, seen})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() (n int) {
+		for page, times := range seen {
+			if n += times; times > 1 {
+				t.Fatalf("page %d was read %d times", page, times)
+			}
+		}
+		return n
+	}
+	if read() > 0 {
+		t.Errorf("decoding read %d pages of the body", read())
+	}
+	for i := range 3 * patience {
+		q := Query{Text: fmt.Sprintf("w%d w%d", 3*i, 1000+7*i), Max: 5}
+		got, _ := x.Search(q)
+		want, _ := whole.Search(q)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v: %v, want %v", q, got, want)
+		}
+		if n := read(); i == 0 && (n == 0 || 2*n > len(seen)) {
+			t.Errorf("the first search read %d of %d pages, in %d turns", n, len(seen), turns)
+		}
+	}
+	if n := read(); n < len(seen) || turns > patience+1 {
+		t.Errorf("%d of %d pages were read in %d turns", n, len(seen), turns)
+	}
+	y, _ := from(head, body)
+	y.Put(doc("new.md", "", "something new"))
+	if again, rest := encoded(t, y); len(again) == 0 || len(rest) <= len(body) || y.raw.body != nil {
+		t.Error("after a change the body is not whole")
+	}
+}
+
+// counting counts how often each page is read.
+type counting struct {
+	body []byte
+	seen []int
+}
+
+func (c counting) ReadAt(b []byte, off int64) (int, error) {
+	for at := off; at < off+int64(len(b)); at += pageSize {
+		c.seen[at/pageSize]++
+	}
+	return copy(b, c.body[off:]), nil
+}
+
+// TestBodyFails: what can not be read breaks the index, and no search fails.
+func TestBodyFails(t *testing.T) {
+	head, body := encoded(t, filled(corpus(500)))
+	for after := range 3 {
+		n := 0
+		x, err := Decode(head, func(fn func(io.ReaderAt) error) error {
+			if n++; n > after {
+				return io.ErrUnexpectedEOF
+			}
+			return fn(bytes.NewReader(body))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, drops := x.Search(Query{Text: "w1 w2 w3", Max: 5}); after < 2 && !x.Broken() {
+			t.Errorf("failing after %d, the search says %+v", after, drops)
+		}
+		if x.whole() || !x.Broken() {
+			t.Errorf("failing after %d: not broken", after)
+		}
+		if _, _, ok := x.Encode(); ok {
+			t.Errorf("failing after %d: encoded", after)
+		}
+		use(t, x)
 	}
 }
 
@@ -63,21 +186,39 @@ func use(t *testing.T, x *Index) {
 		x.Remove("auth.md")
 	}
 	x.compact()
-	if _, err := Decode(x.Encode()); err != nil {
-		t.Errorf("encoded once more: %v", err)
+	if head, body, ok := x.Encode(); ok {
+		if y, err := from(head, body); err != nil || !y.whole() {
+			t.Errorf("encoded once more: %v", err)
+		}
 	}
 }
 
-// TestForgedCache: whoever changes a byte and the checksum with it gets another index
+// forge decodes an index of which bytes were changed, and all checksums with them.
+func forge(head, body []byte) (*Index, error) {
+	head = slices.Clone(head)
+	pages := (len(body) + pageSize - 1) / pageSize
+	if at := len(head) - 4*pages; at >= len(cacheMagic) {
+		for i, page := range slices.Collect(slices.Chunk(body, pageSize)) {
+			binary.LittleEndian.PutUint32(head[at+4*i:], crc32.Checksum(page, castagnoli))
+		}
+	}
+	return from(sealed(head), body)
+}
+
+// TestForgedCache: whoever changes a byte and the checksums with it gets another index
 // or none, and no panic.
 func TestForgedCache(t *testing.T) {
-	good := sample().Encode()
+	head, body := encoded(t, sample())
 	read, broken := 0, 0
-	for i := range len(good) - 4 {
+	for i := range len(head) - 4 + len(body) {
 		for _, flip := range []byte{1, 0x7f, 0x80, 0xff} {
-			bad := slices.Clone(good[:len(good)-4])
-			bad[i] ^= flip
-			if x, err := Decode(sealed(bad)); err == nil {
+			bad, rest := slices.Clone(head[:len(head)-4]), slices.Clone(body)
+			if i < len(bad) {
+				bad[i] ^= flip
+			} else {
+				rest[i-len(bad)] ^= flip
+			}
+			if x, err := forge(bad, rest); err == nil {
 				read++
 				if use(t, x); x.Broken() {
 					broken++
@@ -91,11 +232,11 @@ func TestForgedCache(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	good := sample().Encode()
-	f.Add(good[:len(good)-4])
-	f.Add([]byte(cacheMagic))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if x, err := Decode(sealed(data)); err == nil {
+	head, body := encoded(f, sample())
+	f.Add(head[:len(head)-4], body)
+	f.Add([]byte(cacheMagic), []byte{})
+	f.Fuzz(func(t *testing.T, head, body []byte) {
+		if x, err := forge(head, body); err == nil {
 			use(t, x)
 		}
 	})
@@ -104,11 +245,11 @@ func FuzzDecode(f *testing.F) {
 func BenchmarkDecode(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprintf("docs=%d", n), func(b *testing.B) {
-			data := filled(corpus(n)).Encode()
-			b.SetBytes(int64(len(data)))
+			head, body := encoded(b, filled(corpus(n)))
+			b.SetBytes(int64(len(head) + len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if x, err := Decode(data); err != nil || x.Len() != n {
+				if x, err := from(head, body); err != nil || x.Len() != n {
 					b.Fatal(err)
 				}
 			}

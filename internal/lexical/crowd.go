@@ -114,7 +114,7 @@ func (x *Index) post(l *list, at, tf uint32) {
 	switch {
 	case l.rest >= many && l.rest < crowded && l.crowds():
 		block := &x.blocks[l.rest-many]
-		if len(x.raw.lists) > 0 && !l.holds(*block) {
+		if x.raw != nil && !l.holds(*block) {
 			x.broken.Store(true)
 			return
 		}

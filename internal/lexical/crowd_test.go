@@ -72,7 +72,7 @@ func TestCrowdsComeAndGo(t *testing.T) {
 	if got := ids(find(x, "walrus kyoto", 1)); got != kyoto {
 		t.Errorf("got %q, want %q", got, kyoto)
 	}
-	y, err := Decode(x.Encode())
+	y, err := from(encoded(t, x))
 	if err != nil {
 		t.Fatal(err)
 	}

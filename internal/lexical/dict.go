@@ -1,6 +1,11 @@
 package lexical
 
-import "hash/maphash"
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"slices"
+)
 
 // dict numbers terms. Go's map of strings would take three times its memory, an
 // allocation for each term, and as many again when a cache is read; here the terms lie
@@ -13,6 +18,7 @@ type dict struct {
 	table []uint32 // see entry; open addressing, a power of two in length
 	names []byte   // every term, end to end
 	ends  []uint32 // by number: where its term ends in names
+	order []byte   // of one that was read, until a term is added: the numbers in the order of their terms
 }
 
 func newDict() dict { return dict{seed: maphash.MakeSeed()} }
@@ -50,11 +56,45 @@ func (d *dict) look(hash uint64, term []byte) (at uint32, found bool) {
 
 // find gives the number of a term that is there.
 func (d *dict) find(term []byte) (id uint32, ok bool) {
+	if d.order != nil {
+		return d.seek(term)
+	}
 	if len(d.table) == 0 {
 		return 0, false
 	}
 	at, ok := d.look(maphash.Bytes(d.seed, term), term)
 	return d.table[at]&uint32(len(d.table)-1) - 1, ok
+}
+
+// seek is find by order, which may be anything.
+func (d *dict) seek(term []byte) (id uint32, ok bool) {
+	low, high := 0, len(d.order)/4
+	for low < high {
+		mid := (low + high) / 2
+		id := binary.LittleEndian.Uint32(d.order[4*mid:])
+		if id >= uint32(len(d.ends)) {
+			return 0, false
+		}
+		switch c := bytes.Compare(d.name(id), term); {
+		case c == 0:
+			return id, true
+		case c < 0:
+			low = mid + 1
+		default:
+			high = mid
+		}
+	}
+	return 0, false
+}
+
+// sorted gives the numbers in the order of their terms.
+func (d *dict) sorted() []uint32 {
+	ids := make([]uint32, d.len())
+	for i := range ids {
+		ids[i] = uint32(i)
+	}
+	slices.SortFunc(ids, func(a, b uint32) int { return bytes.Compare(d.name(a), d.name(b)) })
+	return ids
 }
 
 // add gives the number of a term, new or not.
@@ -80,7 +120,7 @@ func (d *dict) rehash() {
 	for 3*size < 8*len(d.ends) {
 		size *= 2
 	}
-	d.table = make([]uint32, size)
+	d.table, d.order = make([]uint32, size), nil
 	mask := uint32(size - 1)
 	for id := range d.ends {
 		hash := maphash.Bytes(d.seed, d.name(uint32(id)))

@@ -88,7 +88,7 @@ func TestManyTerms(t *testing.T) {
 	if x.dict.len() > maxDocTokens {
 		t.Errorf("%d terms of one text", x.dict.len())
 	}
-	if n := len(x.Encode()); n > 64*maxDocTokens {
+	if n := bytesOf(t, x); n > 64*maxDocTokens {
 		t.Errorf("one text takes %d bytes", n)
 	}
 	for i := range 1000 {

@@ -79,7 +79,7 @@ type Index struct {
 	live   int      // documents
 	total  int64    // their words together
 
-	raw    raw         // of a decoded index
+	raw    *raw        // of a decoded index
 	broken atomic.Bool // see Broken
 
 	writing writing
@@ -161,6 +161,9 @@ func (k key) place() uint32 {
 // Put adds a document, in the place of one with the same ID. Its cost is that of
 // its own tokens, whatever the size of the index.
 func (x *Index) Put(d Doc) {
+	if !x.whole() {
+		return
+	}
 	x.Remove(d.ID)
 	w := &x.writing
 	if w.emit == nil {
@@ -342,7 +345,7 @@ func (x *Index) eachTerm(s *slot, f func(id uint32)) {
 // Remove takes a document out. An unknown ID is no error.
 func (x *Index) Remove(id string) {
 	at, ok := x.ids[id]
-	if !ok {
+	if !ok || !x.whole() {
 		return
 	}
 	delete(x.ids, id)
@@ -373,7 +376,7 @@ func (x *Index) compact() {
 		x.broken.Store(x.broken.Load() || !ok)
 		return ok
 	}
-	x.raw = raw{}
+	x.raw = nil
 	renamed := make([]uint32, old.dict.len()) // number + 1
 	x.ids, x.slots, x.length, x.lists = make(map[string]uint32, old.live), make([]slot, 0, old.live), make([]uint32, 0, old.live), nil
 	x.there, x.blocks, x.crowds = nil, nil, nil

@@ -228,7 +228,7 @@ func TestSameSetSameBytes(t *testing.T) {
 				t.Fatalf("%s: %s", name, d)
 			}
 		}
-		decoded, err := Decode(worn.Encode())
+		decoded, err := from(encoded(t, worn))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestHostile(t *testing.T) {
 		if x.dict.len() > maxDocTokens {
 			t.Errorf("%s: %d terms", name, x.dict.len())
 		}
-		if n := len(x.Encode()); n > 8<<20 { // maxDocTokens terms of maxTerm bytes take so much
+		if n := bytesOf(t, x); n > 8<<20 { // maxDocTokens terms of maxTerm bytes take so much
 			t.Errorf("%s: the index has %d bytes", name, n)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -246,12 +247,22 @@ func (d *Dir) LibRead(name string, max int64) ([]byte, error) {
 
 // LibCopy writes the first max bytes of a library file to w, or the whole of a smaller
 // one, and gives their number. Unlike LibRead it holds a small part of them at a time.
-func (d *Dir) LibCopy(w io.Writer, name string, max int64) (int64, error) {
+func (d *Dir) LibCopy(w io.Writer, name string, max int64) (n int64, err error) {
+	err = d.LibView(name, math.MaxInt64, func(r io.ReaderAt, size int64) error {
+		n, err = io.CopyBuffer(w, io.NewSectionReader(r, 0, min(max, size)), make([]byte, 64<<10))
+		return err
+	})
+	return n, err
+}
+
+// LibView lets fn read a library file of at most max bytes here and there, until fn
+// returns. Errors of fn are passed on.
+func (d *Dir) LibView(name string, max int64, fn func(r io.ReaderAt, size int64) error) error {
 	at, err := lib("read", name)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return d.fs.Copy(w, at, max)
+	return d.fs.View(at, max, fn)
 }
 
 // LibWriteNew creates a library file, with its directories, durably and in one step:

@@ -59,9 +59,9 @@ type FS interface {
 	ReadDir(name string) ([]Entry, error)
 	// Read returns the bytes of a plain file: "path.too-large" above max bytes.
 	Read(name string, max int64) ([]byte, error)
-	// Copy writes the first max bytes of a plain file to w, or all of a smaller one, and
-	// gives their number. Errors of w are passed on.
-	Copy(w io.Writer, name string, max int64) (int64, error)
+	// View opens a plain file of at most max bytes, and lets fn read it here and there
+	// until fn returns. Errors of fn are passed on.
+	View(name string, max int64, fn func(r io.ReaderAt, size int64) error) error
 	// WriteNew creates a file (0600), writes and flushes it. It never replaces: an
 	// existing name is fs.ErrExist. What it began and could not finish it removes.
 	WriteNew(name string, data []byte) error

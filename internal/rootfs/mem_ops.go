@@ -1,10 +1,10 @@
 package rootfs
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
-	"math"
 	"slices"
 	"strings"
 	"syscall"
@@ -68,13 +68,12 @@ func (m *Mem) Read(name string, max int64) (data []byte, err error) {
 	return data, err
 }
 
-func (m *Mem) Copy(w io.Writer, name string, max int64) (int64, error) {
-	data, err := m.Read(name, math.MaxInt64)
+func (m *Mem) View(name string, max int64, fn func(r io.ReaderAt, size int64) error) error {
+	data, err := m.Read(name, max)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n, err := w.Write(data[:min(max, int64(len(data)))])
-	return int64(n), err
+	return fn(bytes.NewReader(data), int64(len(data)))
 }
 
 func (m *Mem) WriteNew(name string, data []byte) error {

@@ -473,19 +473,35 @@ func (d *disk) Read(name string, max int64) ([]byte, error) {
 	}
 }
 
-func (d *disk) Copy(w io.Writer, name string, max int64) (int64, error) {
+func (d *disk) View(name string, max int64, fn func(r io.ReaderAt, size int64) error) error {
 	h, base, err := d.parent("read", name)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer h.close()
-	f, _, err := d.plain(h, base, os.O_RDONLY)
+	f, fi, err := d.plain(h, base, os.O_RDONLY)
 	if err != nil {
-		return 0, fault("read", name, err)
+		return fault("read", name, err)
 	}
 	defer f.Close()
-	n, err := io.CopyBuffer(w, io.LimitReader(f, max), make([]byte, 64<<10))
-	return n, fault("read", name, err)
+	if fi.Size() > max {
+		return &Refusal{Rule: "path.too-large", Path: name}
+	}
+	return fn(viewed{f, name}, fi.Size())
+}
+
+// viewed is a file whose errors have its name in the room.
+type viewed struct {
+	file *os.File
+	name string
+}
+
+func (v viewed) ReadAt(b []byte, off int64) (int, error) {
+	n, err := v.file.ReadAt(b, off)
+	if err != nil && err != io.EOF {
+		err = fault("read", v.name, err)
+	}
+	return n, err
 }
 
 // Identity hashes nothing: it is the inode and the birth time, in hex.
