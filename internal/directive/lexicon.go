@@ -46,7 +46,10 @@ func newVocabulary() *vocabulary {
 // that folding cannot part a word from its key.
 func (v *vocabulary) add(w string, s set) {
 	base, regular := strings.CutSuffix(w, "+")
-	key := newView(strings.ReplaceAll(base, "_", " ")).Text
+	key := strings.ReplaceAll(base, "_", " ")
+	if !plain(key) {
+		key = newView(key).Text
+	}
 	first, size := utf8.DecodeRuneInString(key)
 	if size > 0 && dense(first) {
 		key = v.simplify(key)
@@ -55,34 +58,45 @@ func (v *vocabulary) add(w string, s set) {
 		v.longest[first] = max(v.longest[first], utf8.RuneCountInString(key))
 		return
 	}
-	forms := [1]string{key}
-	all := forms[:]
-	if regular {
-		all = inflect(key)
-	}
-	for _, f := range all {
+	add := func(f string) {
 		v.addForm(f, s)
 		if strings.Contains(f, "'") {
 			v.addForm(strings.ReplaceAll(f, "'", ""), s)
 			v.addForm(strings.ReplaceAll(f, "'", "’"), s)
 		}
 	}
+	if !regular {
+		add(key)
+		return
+	}
+	inflect(key, add)
+}
+
+// plain reports whether a text is its own view: lower-case letters and single spaces.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 'a' || c > 'z') && (c != ' ' || i == 0 || s[i-1] == ' ') {
+			return false
+		}
+	}
+	return true
 }
 
 func (v *vocabulary) addForm(f string, s set) {
-	parts := strings.Fields(f)
-	if len(parts) == 1 {
+	if !strings.Contains(f, " ") {
 		v.words[f] |= s
 		return
 	}
+	parts := strings.Fields(f)
+	name := strings.Join(parts, " ")
 	list := v.phrases[parts[0]]
 	for i := range list {
-		if list[i].name == strings.Join(parts, " ") {
+		if list[i].name == name {
 			list[i].set |= s
 			return
 		}
 	}
-	list = append(list, phrase{strings.Join(parts, " "), parts[1:], s})
+	list = append(list, phrase{name, parts[1:], s})
 	for i := len(list) - 1; i > 0 && len(list[i].rest) > len(list[i-1].rest); i-- {
 		list[i], list[i-1] = list[i-1], list[i]
 	}
@@ -91,19 +105,25 @@ func (v *vocabulary) addForm(f string, s set) {
 
 // inflect gives the regular endings of an English noun or verb; of a phrase, of
 // its last word.
-func inflect(w string) []string {
+func inflect(w string, form func(string)) {
+	all := func(stem string, endings ...string) {
+		form(w)
+		for _, e := range endings {
+			form(stem + e)
+		}
+	}
 	stem, e := strings.CutSuffix(w, "e")
 	switch {
 	case e:
-		return []string{w, w + "s", w + "d", stem + "ing"}
+		all(stem, "es", "ed", "ing")
 	case strings.HasSuffix(w, "y") && !strings.ContainsAny(w[len(w)-2:len(w)-1], "aeiou"):
-		y := w[:len(w)-1]
-		return []string{w, y + "ies", y + "ied", w + "ing"}
+		all(w[:len(w)-1], "ies", "ied", "ying")
 	case strings.HasSuffix(w, "s"), strings.HasSuffix(w, "x"), strings.HasSuffix(w, "ch"), strings.HasSuffix(w, "sh"):
-		return []string{w, w + "es", w + "ed", w + "ing"}
+		all(w, "es", "ed", "ing")
+	default:
+		last := w[len(w)-1:]
+		all(w, "s", "ed", "ing", last+"ed", last+"ing")
 	}
-	double := w + w[len(w)-1:]
-	return []string{w, w + "s", w + "ed", w + "ing", double + "ed", double + "ing"}
 }
 
 // simplify maps traditional characters; the result has the length of s.

@@ -50,8 +50,9 @@ func readWeights(lines string, b *book) *weightTable {
 		}
 		return i
 	}
+	var fields []string
 	for line := range strings.Lines(lines) {
-		fields := strings.Fields(line)
+		fields = slices.AppendSeq(fields[:0], strings.FieldsSeq(line))
 		n, err := strconv.ParseInt(fields[0], 10, 32)
 		v := int32(n)
 		if err != nil || len(fields) < 3 && fields[1] != "bias" {
