@@ -39,6 +39,8 @@ type handle struct {
 	keep  bool // the top directory: stays open between calls
 	uses  int  // of it now, the one of a hold included
 	minds bool // it tells names apart that differ in case alone: see exact
+
+	list sync.Mutex // held by who lists it
 }
 
 // close ends one use of a handle.
@@ -398,12 +400,12 @@ func (d *disk) Names(name string) ([]string, error) {
 }
 
 func (h *handle) names() ([]string, error) {
-	dir, err := h.root.Open(".") // its own read position: the top handle is shared
-	if err != nil {
+	h.list.Lock() // the handle has one read position
+	defer h.list.Unlock()
+	if _, err := h.file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(MaxEntries + 1)
+	names, err := h.file.Readdirnames(MaxEntries + 1)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
