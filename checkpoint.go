@@ -4,8 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"strconv"
 	"strings"
 
@@ -74,11 +76,11 @@ func (r *Room) checkpointKey() []byte {
 	return nil
 }
 
-func checkpointMAC(key, body []byte) []byte {
+// checkpointMAC is the MAC of a checkpoint that is written to it.
+func checkpointMAC(key []byte) hash.Hash {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("checkpoint:"))
-	mac.Write(body)
-	return mac.Sum(nil)
+	return mac
 }
 
 // readCheckpoint reads the checkpoint; nil when there is none that counts. r.mu is held.
@@ -87,16 +89,27 @@ func (r *Room) readCheckpoint() *checkpoint {
 	if key == nil {
 		return nil
 	}
-	data, err := r.disk.LibRead(checkpointName, maxCheckpoint)
-	if err != nil || len(data) < 2*sha256.Size+1 {
+	const head = 2*sha256.Size + 1
+	var body strings.Builder // its texts are parts of the one that is made here
+	err := r.disk.LibView(checkpointName, maxCheckpoint, func(file io.ReaderAt, size int64) error {
+		said := make([]byte, head)
+		if _, err := file.ReadAt(said, 0); err != nil {
+			return err
+		}
+		body.Grow(int(size) - head)
+		sum := checkpointMAC(key)
+		if _, err := io.CopyBuffer(io.MultiWriter(sum, &body), io.NewSectionReader(file, head, size-head), make([]byte, 64<<10)); err != nil {
+			return err
+		}
+		if mac, err := hex.DecodeString(string(said[:head-1])); err != nil || !hmac.Equal(mac, sum.Sum(nil)) {
+			return errors.New("not the checkpoint of this journal")
+		}
+		return nil
+	})
+	if err != nil {
 		return nil
 	}
-	mac, err := hex.DecodeString(string(data[:2*sha256.Size]))
-	body := data[2*sha256.Size+1:]
-	if err != nil || !hmac.Equal(mac, checkpointMAC(key, body)) {
-		return nil
-	}
-	return decodeCheckpoint(string(body))
+	return decodeCheckpoint(body.String())
 }
 
 // covers reports whether the journal begins with the bytes that the checkpoint is about,
@@ -136,7 +149,9 @@ func (r *Room) writeCheckpoint() {
 		return
 	}
 	body := (&checkpoint{Bytes: size, Sum: sum, Seq: l.head.Seq, Hash: l.head.Hash, State: l.state}).encode()
-	data := append([]byte(hex.EncodeToString(checkpointMAC(key, body))+"\n"), body...)
+	mac := checkpointMAC(key)
+	mac.Write(body)
+	data := append([]byte(hexSum(mac)+"\n"), body...)
 	if r.disk.LibReplace(checkpointName, data) == nil {
 		r.mu.Lock()
 		r.ledger.fresh = 0
