@@ -59,6 +59,14 @@ func (s *search) accumulate() int {
 	}
 	s.chosen = s.chosen[:0]
 	for w, set := range s.seen[:len(s.x.there)] {
+		if bar > left && crowdedWord(set) { // then what is not seen stays below the bar
+			for i := range s.tally[w*64:][:64] {
+				if score := s.tally[w*64+i].score; score+left >= bar {
+					s.chosen = append(s.chosen, candidate{score, uint32(w*64 + i)})
+				}
+			}
+			continue
+		}
 		for ; set != 0; set &= set - 1 {
 			at := w*64 + bits.TrailingZeros64(set)
 			if score := s.tally[at].score; score+left >= bar {
@@ -219,13 +227,25 @@ func (s *search) union(rest []probe) (n int) {
 // 0 when there are not so many.
 func (s *search) bar() int64 {
 	s.count = [len(s.count)]uint32{}
+	shift := uint(s.shift) & 63
 	for w, set := range s.seen[:len(s.x.there)] {
+		tallies := s.tally[w*64:][:64]
+		if crowdedWord(set) { // what is not seen is counted as 0, which changes nothing
+			for i := range tallies {
+				s.count[tallies[i].score>>shift&int64(len(s.count)-1)]++
+			}
+			continue
+		}
 		for ; set != 0; set &= set - 1 {
-			s.count[s.tally[w*64+bits.TrailingZeros64(set)].score>>s.shift]++
+			s.count[tallies[bits.TrailingZeros64(set)].score>>shift]++
 		}
 	}
 	return s.rung()
 }
+
+// crowdedWord reports whether so many of 64 documents are seen that looking at all of them
+// is faster than finding those.
+func crowdedWord(set uint64) bool { return bits.OnesCount64(set) > 24 }
 
 // rung is the lower end of the range of scores, of those that s.count counts, in which
 // the last of the MaxHits best is.
@@ -277,8 +297,12 @@ func (s *search) forget() {
 		s.mark[s.probes[i].term] = 0
 	}
 	for w, set := range s.seen {
-		for ; set != 0; set &= set - 1 {
-			s.tally[w*64+bits.TrailingZeros64(set)] = tally{}
+		if crowdedWord(set) {
+			clear(s.tally[w*64:][:64])
+		} else {
+			for ; set != 0; set &= set - 1 {
+				s.tally[w*64+bits.TrailingZeros64(set)] = tally{}
+			}
 		}
 		s.seen[w] = 0
 	}

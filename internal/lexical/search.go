@@ -114,7 +114,8 @@ func (x *Index) borrow() *search {
 		s.scanner.emit = s.hear
 	}
 	if n := len(x.slots); len(s.tally) < n {
-		s.tally, s.seen = make([]tally, n+n/4), make([]uint64, (n+n/4)/64+1)
+		words := (n + n/4 + 63) / 64
+		s.tally, s.seen = make([]tally, 64*words), make([]uint64, words)
 	}
 	if n := x.dict.len(); len(s.mark) < n {
 		s.mark = make([]uint16, n+n/4)
