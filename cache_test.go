@@ -201,3 +201,53 @@ func TestForgedBodies(t *testing.T) {
 		t.Errorf("a forged digest is believed: %v", fs)
 	}
 }
+
+// TestCacheGoesMeanwhile: a handle that has read a part of the cache answers as before when
+// another one drops or replaces it, and reads no memory again where there is another cache.
+func TestCacheGoesMeanwhile(t *testing.T) {
+	queries := []string{"walrus bay13", "note 500", "note 777 of bay1"}
+	_, mem := keptRoom(t)
+	replace := func(other *Room) {
+		var all []Candidate
+		for i := range cacheFrom/32 + 10 {
+			all = append(all, Candidate{Path: fmt.Sprintf("z%04d.md", i), Text: fmt.Sprintf("Zebra %d.\n", i)})
+		}
+		if vs, err := other.Propose(context.Background(), all...); err != nil || vs[0].Outcome != Accepted {
+			t.Fatal(vs, err)
+		}
+		answers(t, other, UserObserved, "zebra")
+		other.keepCache()
+	}
+	drop := func(other *Room) {
+		if err := other.dropCache(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name      string
+		meanwhile func(other *Room)
+		reads     int // memories that are read, at most
+	}{
+		{"replaced", replace, 6 * maxHits},
+		{"dropped", drop, 2 * cacheFrom},
+	} {
+		early, other := reopen(t, mem, nil), reopen(t, mem, nil)
+		answers(t, early, UserObserved, "xylophone") // reads little of the cache
+		tt.meanwhile(other)
+		reads := 0
+		mem.Hook(func(op, name string) error {
+			if op == "read" && strings.HasSuffix(name, ".md") && name != indexName {
+				reads++
+			}
+			return nil
+		})
+		got := answers(t, early, UserObserved, queries...)
+		mem.Hook(nil)
+		if want := answers(t, other, UserObserved, queries...); got != want {
+			t.Errorf("%s: other answers: %.300s", tt.name, got)
+		}
+		if reads > tt.reads {
+			t.Errorf("%s: %d memories were read", tt.name, reads)
+		}
+	}
+}
