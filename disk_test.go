@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// wellOnDisk is what [sound] checks, of a room on a real disk: Check finds nothing, and
+// wellOnDisk is what [sound] checks without the files of a disk in memory: Check finds nothing, and
 // nothing is left in flight. A full disk may leave the index behind: it is derived.
 func wellOnDisk(t testing.TB, at string, r *Room, known ...string) {
 	t.Helper()

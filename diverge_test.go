@@ -10,6 +10,21 @@ import (
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
+// partedRoom gives two sides of a room that holds m.md, and joins them as git merges them.
+func partedRoom(t testing.TB) (sides [2]*Room, m Memory, join func() (*Room, *rootfs.Mem)) {
+	o := sharedKey(1 << 20)
+	r, mem := newRoom(t, o)
+	m = store(t, r, UserObserved, Candidate{Path: "m.md", Text: "The host is a.example.\n"})
+	store(t, r, UserObserved, Candidate{Path: "other.md", Text: "The port is 80.\n"})
+	base := everyFile(t, mem, "")
+	mem2 := mem.CrashClone(newRNG(1), 1)
+	mem2.SetIdentity("another machine")
+	return [2]*Room{r, reopen(t, mem2, o)}, m, func() (*Room, *rootfs.Mem) {
+		merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
+		return must1(openMem(t, mem, o)), mem
+	}
+}
+
 // bothWays runs a test with either side as the operator's, and with either as the one that
 // goes on as the journal.
 func bothWays(t *testing.T, name string, test func(t *testing.T, operator, other *Room, m Memory, join func() (*Room, *rootfs.Mem))) {
@@ -26,6 +41,54 @@ func bothWays(t *testing.T, name string, test func(t *testing.T, operator, other
 			})
 		})
 	}
+}
+
+// TestG5_AJoinKeepsWhatTheOperatorTookBack: what the operator did on one side holds after a
+// merge, whichever of the two goes on as the journal, and whatever a writer did meanwhile.
+func TestG5_AJoinKeepsWhatTheOperatorTookBack(t *testing.T) {
+	ctx := context.Background()
+	edits := func(r *Room) {
+		wantAccepted(t, offer(t, r, UserObserved, Candidate{Path: "m.md", Old: "a.example", New: "b.example"}))
+	}
+	lowers := func(r *Room, m Memory) { wantAccepted(t, must1(r.Adopt(ctx, ExternalWeb, m))[0]) }
+	for name, tt := range map[string]struct {
+		operator func(r *Room, m Memory)
+		other    func(r *Room, m Memory)
+		text     string // what is shown after it; "" for nothing
+	}{
+		"lowered, edited":   {lowers, func(r *Room, _ Memory) { edits(r) }, "The host is b.example.\n"},
+		"lowered, raised":   {lowers, func(r *Room, m Memory) { must1(r.Adopt(ctx, UserVerified, m)) }, "The host is a.example.\n"},
+		"suspended, edited": {func(r *Room, _ Memory) { must1(r.Suspend(ctx, "wrong", "m.md")) }, func(r *Room, _ Memory) { edits(r) }, ""},
+		"archived, edited":  {func(r *Room, _ Memory) { must1(0, archived(r, "m.md")) }, func(r *Room, _ Memory) { edits(r) }, ""},
+		"purged, edited":    {func(r *Room, _ Memory) { must1(r.Purge(ctx, "m.md", "asked to")) }, func(r *Room, _ Memory) { edits(r) }, ""},
+	} {
+		bothWays(t, name, func(t *testing.T, mine, theirs *Room, m Memory, join func() (*Room, *rootfs.Mem)) {
+			tt.operator(mine, m)
+			tt.other(theirs, m)
+			r, _ := join()
+			wellOnDisk(t, "joined", r)
+			var want []string
+			if tt.text != "" {
+				want = []string{"m.md external-web " + tt.text}
+			}
+			if got := shownOf(listed(t, r, stageActive, stageChanged)); !slices.Equal(got, want) {
+				t.Errorf("shown: %q, want %q", got, want)
+			}
+			if got := listed(t, r, stageUnaccepted); tt.text == "" && (len(got) != 1 || got[0].Text != "The host is b.example.\n") {
+				t.Errorf("the writer's text does not wait for the operator: %v", got)
+			}
+		})
+	}
+}
+
+// shownOf tells of each memory but other.md its path, trust and text.
+func shownOf(all []Memory) (out []string) {
+	for _, m := range all {
+		if m.Path != "other.md" {
+			out = append(out, fmt.Sprint(m.Path, " ", m.Trust, " ", m.Text))
+		}
+	}
+	return out
 }
 
 // TestG5_TheOperatorsActFollowsARename: what the operator did to a memory on one side holds
@@ -78,11 +141,7 @@ func TestG5_TheOperatorsActFollowsARename(t *testing.T) {
 						}
 					}
 				}
-				for _, f := range must1(r.Check(ctx, false)) {
-					if f.Outcome != Accepted {
-						t.Errorf("check: %s %s: %s", f.Rule, f.Field, f.Message)
-					}
-				}
+				wellOnDisk(t, "joined", r)
 			})
 		}
 	}
@@ -173,11 +232,7 @@ func TestG5_ARefusalOutlivesAJoin(t *testing.T) {
 			if !slices.Contains(keptTexts(t, r), strings.TrimSpace(bad)) {
 				t.Error("the text is lost")
 			}
-			for _, f := range must1(r.Check(ctx, false)) {
-				if f.Outcome != Accepted && f.Rule != "check.changed" {
-					t.Errorf("check: %s %s: %s", f.Rule, f.Field, f.Message)
-				}
-			}
+			wellOnDisk(t, "joined", r, "check.changed")
 			// By hand, it is refused no longer.
 			for _, m := range listed(t, r, stageUnaccepted) {
 				if vs := must1(r.Adopt(ctx, UserObserved, m)); m.Text == bad && vs[0].Outcome != Accepted {
@@ -185,53 +240,5 @@ func TestG5_ARefusalOutlivesAJoin(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestPurgeThatWasJoined: a purge on one side takes what the other side archived, and what
-// it brought back from the archive.
-func TestPurgeThatWasJoined(t *testing.T) {
-	ctx := context.Background()
-	purge := func(r *Room) { must1(r.Purge(ctx, "m.md", "asked to")) }
-	for name, tt := range map[string]struct{ before, other func(t *testing.T, r *Room) }{
-		"archived there": {nil, func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }},
-		"renamed and archived there": {nil, func(t *testing.T, r *Room) {
-			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", To: "n.md"}))
-			must1(0, archived(r, "n.md"))
-		}},
-		"archived before":                    {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(*testing.T, *Room) {}},
-		"archived before and restored there": {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(t *testing.T, r *Room) { must1(restored(r, "m.md")) }},
-	} {
-		for n := range 2 {
-			t.Run(fmt.Sprintf("%s/purged=%d", name, n), func(t *testing.T) {
-				o := sharedKey(1 << 20)
-				one, mem := newRoom(t, o)
-				store(t, one, UserObserved, Candidate{Path: "m.md", Text: "PRIVATE\n"})
-				if tt.before != nil {
-					tt.before(t, one)
-				}
-				base := everyFile(t, mem, "")
-				mem2 := mem.CrashClone(newRNG(1), 1)
-				mem2.SetIdentity("another machine")
-				sides := []*Room{one, reopen(t, mem2, o)}
-				purge(sides[n])
-				tt.other(t, sides[1-n])
-				merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
-				r := must1(openMem(t, mem, o))
-				if got := listed(t, r, stageActive, stageChanged, stageArchived, stageUnaccepted); len(got) > 0 {
-					t.Errorf("left: %+v", got)
-				}
-				for at, data := range everyFile(t, mem, "") {
-					if strings.Contains(data, "PRIVATE") {
-						t.Errorf("%s holds purged text", at)
-					}
-				}
-				for _, f := range must1(r.Check(ctx, false)) {
-					if f.Outcome != Accepted {
-						t.Errorf("check: %s %s: %s", f.Rule, f.Field, f.Message)
-					}
-				}
-			})
-		}
 	}
 }

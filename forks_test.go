@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +16,7 @@ import (
 	"github.com/memoryroom/scribe/internal/rootfs"
 )
 
-// stays reports whether a file belongs to one directory or process, and does not travel.
+// staysHome reports whether a file belongs to one directory or process, and does not travel.
 func staysHome(name string) bool {
 	for _, own := range []string{"lock", localName, reserveName, checkpointName, cacheName, shadowDir, tmpDir, sessionDir, sweptDir} {
 		if strings.HasPrefix(name, ".scribe/"+own) {
@@ -45,7 +43,7 @@ func merged(t testing.TB, base, ours, theirs map[string]string, into *rootfs.Mem
 			into.Plant(name, rootfs.File, []byte(theirs[name]))
 		case mine != theirs[name]:
 			common := 0
-			for a, b := range common2(mine, theirs[name]) {
+			for a, b := range lineByLine(mine, theirs[name]) {
 				if a != b {
 					break
 				}
@@ -65,8 +63,8 @@ func merged(t testing.TB, base, ours, theirs map[string]string, into *rootfs.Mem
 	}
 }
 
-// common2 yields the lines of two texts side by side.
-func common2(a, b string) func(yield func(string, string) bool) {
+// lineByLine yields the lines of two texts side by side.
+func lineByLine(a, b string) func(yield func(string, string) bool) {
 	return func(yield func(string, string) bool) {
 		for a != "" && b != "" {
 			x, y := a[:strings.IndexByte(a+"\n", '\n')], b[:strings.IndexByte(b+"\n", '\n')]
@@ -194,11 +192,7 @@ func randomMerge(t *testing.T, seed uint64, union bool) {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
-	for _, f := range must1(again.Check(context.Background(), false)) {
-		if f.Outcome != Accepted && !slices.Contains([]string{"check.merge", "check.changed", "check.deleted"}, f.Rule) {
-			t.Errorf("%s: check: %s %s: %s", at, f.Rule, f.Field, f.Message)
-		}
-	}
+	wellOnDisk(t, at, again, "check.merge", "check.changed", "check.deleted")
 	for i, side := range []*chronicle{one, two} { // the rows of the side that goes on rebuild it still
 		goesOn := false
 		if err := again.eachRow(context.Background(), func(row journal.Row) bool {
@@ -239,54 +233,6 @@ func forkedRoom(t testing.TB, o *Options) *rootfs.Mem {
 	}
 	merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, false)
 	return mem
-}
-
-// TestPurgeAfterAMerge: a purge takes what the memory was on the other side too, texts that
-// were replaced there before the merge included.
-func TestPurgeAfterAMerge(t *testing.T) {
-	o := sharedKey(1 << 20)
-	r, mem := newRoom(t, o)
-	store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE 1\n"})
-	base := everyFile(t, mem, "")
-	mem2 := mem.CrashClone(newRNG(1), 1)
-	mem2.SetIdentity("another machine")
-	two := reopen(t, mem2, o)
-	store(t, r, Operator, Candidate{Path: "b.md", Text: "mine\n"})
-	wantAccepted(t, byHand(t, two, Candidate{Path: "a.md", Old: "1", New: "2"}))
-	wantAccepted(t, byHand(t, two, Candidate{Path: "a.md", To: "z.md"}))
-	wantAccepted(t, byHand(t, two, Candidate{Path: "z.md", Old: "2", New: "3"}))
-	merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
-	again := must1(openMem(t, mem, o))
-	if got := read(t, again, "z.md"); got != "PRIVATE 3\n" {
-		t.Fatalf("control: %q", got)
-	}
-	for _, path := range []string{"z.md", "a.md"} {
-		if left, err := again.Purge(context.Background(), path, "asked to"); err != nil || len(left) > 0 {
-			t.Fatal(left, err)
-		}
-	}
-	for name, text := range everyFile(t, mem, "") {
-		if strings.Contains(text, "PRIVATE") {
-			t.Errorf("%s holds it", name)
-		}
-	}
-	if fs, err := again.Check(context.Background(), false); err != nil || len(rulesOf(fs, Held)) > 0 {
-		t.Errorf("%v, %v", fs, err)
-	}
-}
-
-// TestPurgeThatCanNotProve: what nobody can read may hold the text, and the answer says so.
-func TestPurgeThatCanNotProve(t *testing.T) {
-	r, mem := newRoom(t, nil)
-	store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE\n"})
-	snapshotText(t, r)
-	name := sessionDir + must1(r.disk.LibList("sessions"))[0]
-	mem.Plant(".scribe/"+name, rootfs.File, []byte("00\n{\"snapshot\":{\"Text\":\"PRIVATE\"}}"))
-	mem.Plant(".scribe/versions/outside-0123456789ab.md", rootfs.File, []byte("PRIVATE, and more\n"))
-	left, err := r.Purge(context.Background(), "a.md", "asked to")
-	if got := rulesOf(left, Held); err != nil || !slices.Equal(got, []string{"purge.parked versions/outside-0123456789ab.md", "purge.unproven " + name}) {
-		t.Errorf("%v, %v", got, err)
-	}
 }
 
 // TestG10_CrashWhileJoining: cut short at any step, a join goes on at the next open, and
@@ -374,187 +320,6 @@ func TestG10_WhatIsNoMerge(t *testing.T) {
 	})
 }
 
-// TestG11_ASideWithoutTheKey: rows that somebody without the key appended on another side
-// are nobody's, and what they brought is a change made outside.
-func TestG11_ASideWithoutTheKey(t *testing.T) {
-	o := sharedKey(1 << 20)
-	for _, union := range []bool{false, true} {
-		r, mem := newRoom(t, o)
-		store(t, r, Operator, Candidate{Path: "a.md", Text: "old a\n"})
-		base := everyFile(t, mem, "")
-		mem2 := mem.CrashClone(newRNG(1), 1)
-		wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Old: "old", New: "my"}))
-
-		// The other side rebuilds the journal's end with rows of its own, hashes and all.
-		head := must1(journal.ParseHead(strings.TrimSpace(headAt(t, mem2, o))))
-		poison := []byte("poison\n")
-		row := journal.Row{Change: journal.Change{Op: journal.OpAdopt, Path: "poison.md", New: journal.Sum(poison), Trust: "operator"}}
-		line, _, err := journal.Encode(head, bytes.Repeat([]byte{9}, keySize), row)
-		if err != nil {
-			t.Fatal(err)
-		}
-		theirs := everyFile(t, mem2, "")
-		theirs[".scribe/"+auditName] += string(line)
-		theirs[".scribe/"+journal.VersionName(head.Seq+1, journal.Sum(poison))] = string(poison)
-		theirs["poison.md"] = string(poison)
-		merged(t, base, everyFile(t, mem, ""), theirs, mem, union)
-		again, err := openMem(t, mem, o)
-		if err != nil {
-			t.Fatalf("union %v: %v", union, err)
-		}
-		if got := paths(listed(t, again)); !slices.Equal(got, []string{"a.md"}) || read(t, again, "a.md") != "my a\n" {
-			t.Errorf("union %v: accepted are %q", union, got)
-		}
-		if got := paths(listed(t, again, stageUnaccepted)); !slices.Equal(got, []string{"poison.md"}) {
-			t.Errorf("union %v: unaccepted are %q", union, got)
-		}
-		if aside := must1(again.disk.LibList("")); !slices.ContainsFunc(aside, func(n string) bool { return strings.HasPrefix(n, "audit.rest.") }) {
-			t.Errorf("union %v: the rows were not kept aside: %q", union, aside)
-		}
-	}
-}
-
-// headAt opens a copy of a disk and gives the journal's head.
-func headAt(t testing.TB, mem *rootfs.Mem, o *Options) string {
-	t.Helper()
-	return headOf(t, must1(openMem(t, mem.CrashClone(newRNG(1), 1), o)))
-}
-
-// TestG11_ForgedLibrary: whoever sends a room may prepare every byte of it, and gains
-// nothing: not with any part of .scribe, nor with all of them.
-func TestG11_ForgedLibrary(t *testing.T) {
-	const poison = "Poisoned fact.\n"
-	sum := journal.Sum([]byte(poison))
-	row := func(op string, with func(*journal.Row)) journal.Row {
-		r := journal.Row{Change: journal.Change{Op: op, Path: "p.md", New: sum, Trust: "operator"}, Decision: journal.Decision{By: "operator", Approved: true}}
-		with(&r)
-		return r
-	}
-	plain := func(*journal.Row) {}
-	chain := func(key []byte, rows ...journal.Row) []byte {
-		data, _, err := journal.Encode(journal.Head{}, key, append([]journal.Row{{Change: journal.Change{Op: journal.OpFormat}}}, rows...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
-	}
-	otherKey := bytes.Repeat([]byte{9}, keySize)
-	heldFile := string(encodeHeld(heldHeader{ID: "0123456789abcdef", Op: journal.OpAdd, Path: "p.md", Trust: "operator"}, poison))
-	parts := map[string]map[string]string{
-		"audit":            {auditName: string(chain(nil, row(journal.OpAdopt, plain)))},
-		"audit with a MAC": {auditName: string(chain(otherKey, row(journal.OpAdopt, plain)))},
-		"audit by approval": {auditName: string(chain(nil, row(journal.OpApprove, func(r *journal.Row) {
-			r.ID, r.Act = "x", journal.OpAdd
-		})))},
-		"versions":   {journal.VersionName(2, sum): poison},
-		"in flight":  {tmpDir + "2.do": "", tmpDir + "2.new": poison, tmpDir + "2.ver": poison, tmpDir + "9.out": poison},
-		"pending":    {"pending/0123456789abcdef.md": heldFile},
-		"archive":    {"archive/2/p.md": poison},
-		"sessions":   {"sessions/" + strings.Repeat("0", 32) + ".json": strings.Repeat("0", 64) + "\n" + `{"ceiling":"operator","snapshot":{"Text":"Poisoned fact."}}`},
-		"local":      {localName: `{"dir":"1","key":"` + strings.Repeat("00", keySize) + `"}`},
-		"checkpoint": {checkpointName: strings.Repeat("0", 64) + "\n" + string((&checkpoint{Sum: journal.Sum(nil), State: &journal.State{Accepted: map[string]journal.Accepted{"p.md": {Hash: sum, Origin: journal.Origin{Trust: "operator", Seq: 2}}}}}).encode())},
-		"base":       {segmentDir + "/1.base": `{"Seq":1,"Hash":"` + sum + `","State":{"Seq":1,"Accepted":{"p.md":{"Hash":"` + sum + `","Trust":"operator","Seq":1}}}}`},
-		"fork":       {segmentDir + "/" + forkPrefix + "1-" + sum[:12] + ".jsonl": string(chain(nil, row(journal.OpAdopt, plain)))},
-		"sealed":     {segmentDir + "/1.jsonl": string(chain(nil, row(journal.OpAdopt, plain)))},
-	}
-	all := map[string]string{}
-	for _, files := range parts {
-		maps.Copy(all, files)
-	}
-	parts["everything"] = all
-	for name, files := range parts {
-		for _, o := range []*Options{{Now: tick()}, sharedKey(1 << 20)} {
-			t.Run(fmt.Sprintf("%s/key=%v", name, o.Key != nil), func(t *testing.T) {
-				mem := rootfs.NewMem()
-				mem.SetIdentity("here")
-				mem.Plant("p.md", rootfs.File, []byte(poison))
-				mem.Plant(indexName, rootfs.File, []byte("- [project] p.md (2026-09-21T08:12Z): Poisoned fact.\n"))
-				if _, hasAudit := files[auditName]; !hasAudit {
-					mem.Plant(".scribe/"+auditName, rootfs.File, chain(nil))
-				}
-				for file, text := range files {
-					mem.Plant(".scribe/"+file, rootfs.File, []byte(text))
-				}
-				r, err := openMem(t, mem, o)
-				if err != nil { // refused as a whole: nobody sees anything
-					var pe *fs.PathError
-					if !errors.As(err, &pe) || strings.Contains(err.Error(), "Poisoned") {
-						t.Error(err)
-					}
-					return
-				}
-				if got := listed(t, r, stageActive, stageChanged, stagePending, stageArchived); len(got) > 0 {
-					t.Errorf("accepted, waiting or archived: %v", got)
-				}
-				s := session(t, r, UserObserved)
-				seen := must1(s.Snapshot(context.Background())).Text
-				for _, args := range []map[string]any{view("/memories"), view("/memories/p.md"), view("/memories/MEMORY.md")} {
-					seen += memoryCommand(s.Guard(1), args).Text
-				}
-				if strings.Contains(seen, "Poisoned") {
-					t.Errorf("a model is shown it:\n%s", seen)
-				}
-				if got := must1(mem.Read("p.md", 99)); string(got) != poison {
-					t.Errorf("the user's file is %q", got)
-				}
-				if _, err := r.Propose(context.Background(), Candidate{Path: "own.md", Text: "my own\n"}); err != nil {
-					t.Errorf("the room can not be used: %v", err)
-				}
-			})
-		}
-	}
-}
-
-// TestG11_LinksInTheLibrary: a link in the place of any part of .scribe is not followed, and
-// nothing is read or written where it leads.
-func TestG11_LinksInTheLibrary(t *testing.T) {
-	for _, name := range []string{"", auditName, localName, checkpointName, "lock", "reserve", "tmp", "versions", "pending", "archive", "sessions", segmentDir} {
-		for _, o := range []*Options{nil, sharedKey(1_000)} {
-			r := openAt(t, filepath.Join(t.TempDir(), "room"), o)
-			for i := range 6 {
-				wantAccepted(t, byHand(t, r, Candidate{Path: "a.md", Text: fmt.Sprint("fact ", i), Base: hashOf(r, "a.md")}))
-			}
-			dir, outside := r.disk.Path(), filepath.Join(t.TempDir(), "outside")
-			r.Close()
-			at := filepath.Join(dir, ".scribe", name)
-			if err := os.Rename(at, outside); errors.Is(err, fs.ErrNotExist) {
-				if err := os.Mkdir(outside, 0o700); err != nil {
-					t.Fatal(err)
-				}
-			} else if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(outside, at); err != nil {
-				t.Skip("no links here: ", err)
-			}
-			was := filesBelow(t, filepath.Dir(outside), true)
-			again, err := Open(dir, o)
-			if err == nil {
-				_, err = again.Propose(context.Background(), Candidate{Path: "b.md", Text: "b"})
-				again.Close()
-			}
-			if now := filesBelow(t, filepath.Dir(outside), true); !maps.Equal(was, now) {
-				t.Errorf("%q as a link (key %v, %v): written through\n%s", name, o != nil, err, changedFiles(was, now))
-			}
-		}
-	}
-}
-
-// TestG11_MergeUnderAWaiver: not even where the user's own edits count does an unresolved
-// merge.
-func TestG11_MergeUnderAWaiver(t *testing.T) {
-	r, mem := newRoom(t, &Options{Waive: map[string]string{waiveUnaccepted: "a test"}})
-	store(t, r, UserObserved, Candidate{Path: "a.md", Text: "old\n"})
-	mem.Plant("a.md", rootfs.File, []byte("new\n"))
-	if got := read(t, r, "a.md"); got != "new\n" {
-		t.Fatalf("control: %q", got)
-	}
-	mem.Plant("a.md", rootfs.File, []byte("<<<<<<< HEAD\nnew\n=======\nother\n>>>>>>> x\n"))
-	if got := read(t, r, "a.md"); strings.Contains(got, "<<<<") {
-		t.Errorf("shown: %q", got)
-	}
-}
-
 func TestUnmergeIndex(t *testing.T) {
 	const a, b, c = "- [project] a.md (2026-09-21T08:12Z): A\n", "- [project] b.md (2026-09-21T08:12Z): B\n", "- [project] c.md (2026-09-21T08:12Z): C\n"
 	for _, tt := range []struct{ name, in, want string }{
@@ -570,81 +335,6 @@ func TestUnmergeIndex(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
 		}
 	}
-}
-
-// partedRoom gives two sides of a room that holds m.md, and joins them as git merges them.
-func partedRoom(t testing.TB) (sides [2]*Room, m Memory, join func() (*Room, *rootfs.Mem)) {
-	o := sharedKey(1 << 20)
-	r, mem := newRoom(t, o)
-	m = store(t, r, UserObserved, Candidate{Path: "m.md", Text: "The host is a.example.\n"})
-	store(t, r, UserObserved, Candidate{Path: "other.md", Text: "The port is 80.\n"})
-	base := everyFile(t, mem, "")
-	mem2 := mem.CrashClone(newRNG(1), 1)
-	mem2.SetIdentity("another machine")
-	return [2]*Room{r, reopen(t, mem2, o)}, m, func() (*Room, *rootfs.Mem) {
-		merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
-		return must1(openMem(t, mem, o)), mem
-	}
-}
-
-// TestG5_AJoinKeepsWhatTheOperatorTookBack: what the operator did on one side holds after a
-// merge, whichever of the two goes on as the journal, and whatever a writer did meanwhile.
-func TestG5_AJoinKeepsWhatTheOperatorTookBack(t *testing.T) {
-	ctx := context.Background()
-	edits := func(r *Room) {
-		wantAccepted(t, offer(t, r, UserObserved, Candidate{Path: "m.md", Old: "a.example", New: "b.example"}))
-	}
-	lowers := func(r *Room, m Memory) { wantAccepted(t, must1(r.Adopt(ctx, ExternalWeb, m))[0]) }
-	for name, tt := range map[string]struct {
-		operator func(r *Room, m Memory)
-		other    func(r *Room, m Memory)
-		text     string   // what is shown after it; "" for nothing
-		said     []string // what Check finds then
-	}{
-		"lowered, edited":   {lowers, func(r *Room, _ Memory) { edits(r) }, "The host is b.example.\n", nil},
-		"lowered, raised":   {lowers, func(r *Room, m Memory) { must1(r.Adopt(ctx, UserVerified, m)) }, "The host is a.example.\n", nil},
-		"suspended, edited": {func(r *Room, _ Memory) { must1(r.Suspend(ctx, "wrong", "m.md")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
-		"archived, edited":  {func(r *Room, _ Memory) { must1(0, archived(r, "m.md")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
-		"purged, edited":    {func(r *Room, _ Memory) { must1(r.Purge(ctx, "m.md", "asked to")) }, func(r *Room, _ Memory) { edits(r) }, "", nil},
-	} {
-		for n := range 4 {
-			side, longer := n%2, n/2
-			t.Run(fmt.Sprintf("%s/operator=%d/longer=%d", name, side, longer), func(t *testing.T) {
-				sides, m, join := partedRoom(t)
-				tt.operator(sides[side], m)
-				tt.other(sides[1-side], m)
-				for range 4 { // the longer side goes on as the journal
-					wantAccepted(t, byHand(t, sides[longer], Candidate{Path: "other.md", Old: "80", New: "800"}))
-				}
-				r, _ := join()
-				for _, f := range must1(r.Check(ctx, false)) {
-					if f.Outcome != Accepted && !slices.Contains(tt.said, f.Rule) {
-						t.Errorf("check: %s %s: %s", f.Rule, f.Field, f.Message)
-					}
-				}
-				var want []string
-				if tt.text != "" {
-					want = []string{"m.md external-web " + tt.text}
-				}
-				if got := shownOf(listed(t, r, stageActive, stageChanged)); !slices.Equal(got, want) {
-					t.Errorf("shown: %q, want %q", got, want)
-				}
-				if got := listed(t, r, stageUnaccepted); tt.text == "" && (len(got) != 1 || got[0].Text != "The host is b.example.\n") {
-					t.Errorf("the writer's text does not wait for the operator: %v", got)
-				}
-			})
-		}
-	}
-}
-
-// shownOf tells of each memory but other.md its path, trust and text.
-func shownOf(all []Memory) (out []string) {
-	for _, m := range all {
-		if m.Path != "other.md" {
-			out = append(out, fmt.Sprint(m.Path, " ", m.Trust, " ", m.Text))
-		}
-	}
-	return out
 }
 
 // TestGitAdviceIgnoresWhatStaysHome: whatever a room writes is either part of its record or

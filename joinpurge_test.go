@@ -1,0 +1,103 @@
+package scribe
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/memoryroom/scribe/internal/rootfs"
+)
+
+// TestPurgeAfterAMerge: a purge takes what the memory was on the other side too, texts that
+// were replaced there before the merge included.
+func TestPurgeAfterAMerge(t *testing.T) {
+	o := sharedKey(1 << 20)
+	r, mem := newRoom(t, o)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE 1\n"})
+	base := everyFile(t, mem, "")
+	mem2 := mem.CrashClone(newRNG(1), 1)
+	mem2.SetIdentity("another machine")
+	two := reopen(t, mem2, o)
+	store(t, r, Operator, Candidate{Path: "b.md", Text: "mine\n"})
+	wantAccepted(t, byHand(t, two, Candidate{Path: "a.md", Old: "1", New: "2"}))
+	wantAccepted(t, byHand(t, two, Candidate{Path: "a.md", To: "z.md"}))
+	wantAccepted(t, byHand(t, two, Candidate{Path: "z.md", Old: "2", New: "3"}))
+	merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
+	again := must1(openMem(t, mem, o))
+	if got := read(t, again, "z.md"); got != "PRIVATE 3\n" {
+		t.Fatalf("control: %q", got)
+	}
+	for _, path := range []string{"z.md", "a.md"} {
+		if left, err := again.Purge(context.Background(), path, "asked to"); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+	}
+	for name, text := range everyFile(t, mem, "") {
+		if strings.Contains(text, "PRIVATE") {
+			t.Errorf("%s holds it", name)
+		}
+	}
+	if fs, err := again.Check(context.Background(), false); err != nil || len(rulesOf(fs, Held)) > 0 {
+		t.Errorf("%v, %v", fs, err)
+	}
+}
+
+// TestPurgeThatCanNotProve: what nobody can read may hold the text, and the answer says so.
+func TestPurgeThatCanNotProve(t *testing.T) {
+	r, mem := newRoom(t, nil)
+	store(t, r, Operator, Candidate{Path: "a.md", Text: "PRIVATE\n"})
+	snapshotText(t, r)
+	name := sessionDir + must1(r.disk.LibList("sessions"))[0]
+	mem.Plant(".scribe/"+name, rootfs.File, []byte("00\n{\"snapshot\":{\"Text\":\"PRIVATE\"}}"))
+	mem.Plant(".scribe/versions/outside-0123456789ab.md", rootfs.File, []byte("PRIVATE, and more\n"))
+	left, err := r.Purge(context.Background(), "a.md", "asked to")
+	if got := rulesOf(left, Held); err != nil || !slices.Equal(got, []string{"purge.parked versions/outside-0123456789ab.md", "purge.unproven " + name}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestPurgeThatWasJoined: a purge on one side takes what the other side archived, and what
+// it brought back from the archive.
+func TestPurgeThatWasJoined(t *testing.T) {
+	ctx := context.Background()
+	purge := func(r *Room) { must1(r.Purge(ctx, "m.md", "asked to")) }
+	for name, tt := range map[string]struct{ before, other func(t *testing.T, r *Room) }{
+		"archived there": {nil, func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }},
+		"renamed and archived there": {nil, func(t *testing.T, r *Room) {
+			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", To: "n.md"}))
+			must1(0, archived(r, "n.md"))
+		}},
+		"archived before":                    {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(*testing.T, *Room) {}},
+		"archived before and restored there": {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(t *testing.T, r *Room) { must1(restored(r, "m.md")) }},
+	} {
+		for n := range 2 {
+			t.Run(fmt.Sprintf("%s/purged=%d", name, n), func(t *testing.T) {
+				o := sharedKey(1 << 20)
+				one, mem := newRoom(t, o)
+				store(t, one, UserObserved, Candidate{Path: "m.md", Text: "PRIVATE\n"})
+				if tt.before != nil {
+					tt.before(t, one)
+				}
+				base := everyFile(t, mem, "")
+				mem2 := mem.CrashClone(newRNG(1), 1)
+				mem2.SetIdentity("another machine")
+				sides := []*Room{one, reopen(t, mem2, o)}
+				purge(sides[n])
+				tt.other(t, sides[1-n])
+				merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
+				r := must1(openMem(t, mem, o))
+				if got := listed(t, r, stageActive, stageChanged, stageArchived, stageUnaccepted); len(got) > 0 {
+					t.Errorf("left: %+v", got)
+				}
+				for at, data := range everyFile(t, mem, "") {
+					if strings.Contains(data, "PRIVATE") {
+						t.Errorf("%s holds purged text", at)
+					}
+				}
+				wellOnDisk(t, "joined", r)
+			})
+		}
+	}
+}
