@@ -429,7 +429,7 @@ func (r *Room) mend(ctx context.Context) error {
 // to memories that are no more.
 func (r *Room) mendRows(w *world) error {
 	var rows []journal.Row
-	by := journal.Decision{By: "repair"}
+	by := journal.Decision{By: byRepair}
 	for id, held := range journal.Sorted(w.state.Pending) {
 		if _, err := r.disk.LibStat(pendingName(id)); errors.Is(err, fs.ErrNotExist) {
 			row := journal.Row{Change: journal.Change{Op: journal.OpWithdraw, Path: held.Path}, Decision: by}

@@ -9,11 +9,28 @@ import (
 	"github.com/memoryroom/scribe/internal/journal"
 )
 
-// byJoining is who made a row of a join for which no row of the other side speaks.
-const byJoining = "join"
+// byJoining is who made a row of a join for which no row of the other side speaks, and byRepair
+// who made one of a repair.
+const (
+	byJoining = "join"
+	byRepair  = "repair"
+)
+
+// Why the text of one side is not taken over, as the row of it says.
+const (
+	bothChanged    = "the other side's text: both changed the memory"
+	bothWrote      = "the other side's text: both wrote the memory"
+	keyIsTaken     = "another memory has its key on this side"
+	renamedHere    = "the memory has another name on this side"
+	purgedHere     = "the operator purged the memory on this side"
+	takenBackHere  = "the operator took the memory back on this side"
+	takenBackThere = "the operator took the memory back on the other side"
+	refusedHere    = "the operator refused the text on this side"
+	refusedThere   = "the operator refused the text on the other side"
+)
 
 // divergence is what two sides have come to since they parted, while rows bring here what
-// there was done.
+// there was done. Here is the side that goes on as the journal, and there the other.
 type divergence struct {
 	room        *Room
 	j           *joining
@@ -25,30 +42,58 @@ type divergence struct {
 	places      map[string][]int64 // by hash: the rows that put it, of all three states
 }
 
-// join adds the rows that bring here what the other side did. Their order is that of the
-// paths, as far as one does not have to make room for another.
-func (d *divergence) join() error {
-	if err := d.joinPurges(); err != nil {
+// shared is one memory that the sides had in common.
+type shared struct {
+	memory      string           // as a side knows it
+	was         journal.Accepted // when they parted
+	path        string           // then
+	stood       bool             // then; else it was in the archive
+	here, there fate
+	to          string // the path at which it is to stand here
+}
+
+// fate is what became of a memory on a side.
+type fate struct {
+	journal.Accepted // nothing unless it stands
+	at               string
+	stands           bool // at that path, or it was there last
+}
+
+func (d *divergence) shared(memory string) shared {
+	m := shared{memory: memory, path: memory}
+	m.was, m.stood = d.fork.Accepted[memory]
+	if a, retired := d.fork.Archived[memory]; retired {
+		m.was, m.path = a.Accepted, a.Path
+	}
+	m.here.at, m.there.at = d.here.at[memory], d.there.at[memory]
+	if m.here.stands = d.here.stands[m.here.at] == memory && !d.wiped[memory]; m.here.stands {
+		m.here.Accepted = d.j.state.Accepted[m.here.at]
+	}
+	if m.there.stands = d.there.stands[m.there.at] == memory; m.there.stands {
+		m.there.Accepted = d.there.state.Accepted[m.there.at]
+	}
+	return m
+}
+
+// changed reports whether a side changed a memory's text or trust.
+func (m *shared) changed(side fate) bool {
+	return side.Hash != m.was.Hash || side.Trust != m.was.Trust
+}
+
+// bring adds the rows that bring here what the other side did: what it purged, what became of
+// the memories that the sides had in common, what it has made since, and what is beside the
+// memories.
+func (d *divergence) bring() error {
+	if err := d.bringPurges(); err != nil {
 		return err
 	}
-	parted := d.parted()
-	old := map[string]bool{}
-	for _, memory := range parted {
-		old[memory] = true
+	common := d.common()
+	if err := d.bringShared(common); err != nil {
+		return err
 	}
-	for waits, more := parted, true; len(waits) > 0; {
-		var still []string
-		for _, memory := range waits {
-			t := d.triple(memory)
-			if t.to, t.stuck = d.toward(t); t.stuck && more {
-				still = append(still, memory)
-			} else if err := d.add(d.difference(t)...); err != nil {
-				return err
-			} else if err := d.addNames(t); err != nil {
-				return err
-			}
-		}
-		waits, more = still, len(still) < len(waits) // else they stand in each other's way
+	old := map[string]bool{}
+	for _, memory := range common {
+		old[memory] = true
 	}
 	for _, path := range sortedPaths(d.there.state.Accepted) {
 		if old[d.there.stands[path]] {
@@ -57,30 +102,35 @@ func (d *divergence) join() error {
 		if err := d.add(d.fresh(path)...); err != nil {
 			return err
 		}
-		if err := d.addNames(triple{there: d.there.state.Accepted[path], stays: true, theirs: path, to: path}); err != nil {
+		if err := d.addNames(path, path); err != nil {
 			return err
 		}
 	}
 	for _, path := range sortedPaths(d.here.state.Accepted) {
 		if !old[d.here.stands[path]] {
-			if err := d.add(d.takenBack(path, d.here.state.Accepted[path])...); err != nil {
+			if err := d.add(d.takeBack(path, d.here.state.Accepted[path])...); err != nil {
 				return err
 			}
 		}
 	}
-	return d.add(d.besides()...)
+	for memory := range d.here.erased { // what there made of it goes too
+		for hash := range d.there.texts[memory] {
+			d.j.erase[hash] = true
+		}
+	}
+	return d.add(slices.Concat(d.retired(), d.waiting(), d.refusals())...)
 }
 
-// parted lists the memories that stood when the sides parted, and of those that were in
-// the archive the ones that both sides brought back.
-func (d *divergence) parted() []string {
+// common lists the memories of which both sides have something to say: what stood when they
+// parted, and of what was in the archive that which both brought back or purged.
+func (d *divergence) common() []string {
 	all := sortedPaths(d.fork.Accepted)
-	back := func(s *side, memory string) bool {
-		_, left := s.left[memory]
+	touched := func(s *side, memory string) bool {
+		_, left := s.left[memory] // purged, or brought back and gone again
 		return left || s.stands[s.at[memory]] == memory
 	}
 	for name := range journal.Sorted(d.fork.Archived) {
-		if back(d.here, name) && back(d.there, name) {
+		if touched(d.here, name) && touched(d.there, name) {
 			all = append(all, name)
 		}
 	}
@@ -91,196 +141,195 @@ func sortedPaths(of map[string]journal.Accepted) []string {
 	return slices.Sorted(maps.Keys(of))
 }
 
+// bringShared adds the rows for the memories that the sides had in common, in the order of
+// their paths, as far as one does not have to make room for another.
+func (d *divergence) bringShared(memories []string) error {
+	for waits, more := memories, true; len(waits) > 0; {
+		var still []string
+		for _, memory := range waits {
+			m, stuck := d.shared(memory), false
+			if m.to, stuck = d.toward(m); stuck && more {
+				still = append(still, memory)
+				continue
+			}
+			if err := d.add(d.difference(m)...); err != nil {
+				return err
+			}
+			if m.there.stands {
+				if err := d.addNames(m.there.at, m.to); err != nil {
+					return err
+				}
+			}
+		}
+		waits, more = still, len(still) < len(waits) // else they stand in each other's way
+	}
+	return nil
+}
+
 // add stages rows in their order.
 func (d *divergence) add(rows ...journal.Row) error {
 	for _, row := range rows {
-		if err := d.room.stageJoined(d.j, d, row); err != nil {
+		if err := d.stage(row); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// triple is one memory: as it was when the sides parted, and as each side has it.
-type triple struct {
-	memory           string
-	was, here, there journal.Accepted
-	stands, stays    bool   // here, and there
-	path             string // when they parted
-	mine, theirs     string // here and there: where it stands, or stood last
-	to               string // where it is to stand here
-	stuck            bool   // its path there is taken here
-}
-
-func (d *divergence) triple(memory string) triple {
-	t := triple{memory: memory, was: d.fork.Accepted[memory], path: memory, mine: d.here.at[memory], theirs: d.there.at[memory]}
-	if a, retired := d.fork.Archived[memory]; retired {
-		t.was, t.path = a.Accepted, a.Path
-	}
-	if t.stands = d.here.stands[t.mine] == memory && !d.wiped[memory]; t.stands {
-		t.here = d.j.state.Accepted[t.mine]
-	}
-	if t.stays = d.there.stands[t.theirs] == memory; t.stays {
-		t.there = d.there.state.Accepted[t.theirs]
-	}
-	return t
-}
-
 // toward is the path to which a memory goes here: with a rename of the other side, where
 // this one did not rename it too. stuck says that another memory is in the way.
-func (d *divergence) toward(t triple) (to string, stuck bool) {
-	if !t.stands || t.mine != t.path || t.theirs == t.path {
-		return t.mine, false
+func (d *divergence) toward(m shared) (to string, stuck bool) {
+	if !m.here.stands || m.here.at != m.path || m.there.at == m.path {
+		return m.here.at, false
 	}
-	if _, taken := d.j.state.Accepted[t.theirs]; taken || t.stays && d.keyTaken(t.there, t.theirs, t.mine) {
-		return t.mine, true
+	if !d.free(m.there.at) || m.there.stands && d.keyTaken(m.there.Accepted, m.there.at, m.here.at) {
+		return m.here.at, true
 	}
-	return t.theirs, false
-}
-
-// changed reports whether a side changed a memory's text or trust.
-func (t *triple) changed(side journal.Accepted) bool {
-	return side.Hash != t.was.Hash || side.Trust != t.was.Trust
+	return m.there.at, false
 }
 
 // difference lists the rows for one memory.
-func (d *divergence) difference(t triple) []journal.Row {
+func (d *divergence) difference(m shared) []journal.Row {
 	switch {
-	case t.stands && t.stays && d.here.erased[t.memory]:
-		if !t.changed(t.there) {
-			return nil
-		}
-		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the operator purged the memory on this side")}
-	case t.stands && t.stays:
-		return append(d.renamed(t), d.both(t)...)
-	case t.stands:
-		return d.wentThere(t)
-	case t.stays:
-		return d.wentHere(t)
+	case m.there.stands && d.here.erased[m.memory]:
+		return d.erasedHere(m)
+	case m.here.stands && m.there.stands:
+		return append(d.renamed(m), d.both(m)...)
+	case m.here.stands:
+		return d.wentThere(m)
+	case m.there.stands:
+		return d.wentHere(m)
 	}
 	return nil
 }
 
 // renamed is the row that gives a memory the name that it has there.
-func (d *divergence) renamed(t triple) []journal.Row {
-	if t.to == t.mine {
+func (d *divergence) renamed(m shared) []journal.Row {
+	if m.to == m.here.at {
 		return nil
 	}
-	row := byJoin(journal.OpRename, t.mine, journal.Origin{By: t.here.By})
-	row.To, row.Key = t.to, t.there.Key
+	row := byJoin(journal.OpRename, m.here.at, journal.Origin{By: m.here.By})
+	row.To, row.Key = m.to, m.there.Key
 	return []journal.Row{row}
 }
 
-// both lists the rows for a memory that stands on both sides: t.to is where it stands.
-func (d *divergence) both(t triple) []journal.Row {
-	t.there.Key = d.keyHere(t)
-	mine, theirs := t.here.Hash != t.was.Hash, t.there.Hash != t.was.Hash
+// both lists the rows for a memory that stands on both sides: m.to is where it stands.
+func (d *divergence) both(m shared) []journal.Row {
+	there := m.there.Accepted
+	there.Key = d.keyHere(m)
+	mine, theirs := m.here.Hash != m.was.Hash, m.there.Hash != m.was.Hash
 	take := false // the text of there, and what belongs to it
 	switch {
-	case t.here.Hash == t.there.Hash:
-		take = t.changed(t.there) && !t.changed(t.here)
-	case theirs && (!mine || d.room.theirsLies(t.to, t.there.Hash, true)):
-		take = !d.refused(d.here, t.there, t.theirs) && !d.keyTaken(t.there, t.to)
+	case m.here.Hash == m.there.Hash:
+		take = m.changed(m.there) && !m.changed(m.here)
+	case theirs && (!mine || d.room.lies(m.to, m.there.Hash)):
+		take = !d.refused(d.here, there, m.there.at) && !d.keyTaken(there, m.to)
 	}
 	var rows []journal.Row
-	trust := t.here.Trust
+	trust := m.here.Trust
 	switch {
-	case t.changed(t.there) && t.changed(t.here), theirs && !take:
-		trust = lowerTrust(t.here, t.there)
-	case t.changed(t.there):
-		trust = t.there.Trust
+	case m.changed(m.there) && m.changed(m.here), theirs && !take:
+		trust = lowerTrust(m.here.Trust, m.there.Trust)
+	case m.changed(m.there):
+		trust = m.there.Trust
 	}
-	reason := "the other side's text: both changed the memory"
 	switch {
 	case take:
-		row := accepting(journal.OpReplace, t.to, t.here.Hash, t.there)
+		row := accepting(journal.OpReplace, m.to, m.here.Hash, there)
 		row.Trust = trust
 		rows = append(rows, row)
-	case mine && d.refused(d.there, t.here, t.mine):
-		back := t.was
-		back.Trust = lowerTrust(journal.Accepted{Origin: journal.Origin{Trust: trust}}, t.was)
-		rows = append(rows, accepting(journal.OpReplace, t.to, t.here.Hash, back), outsideOfJoin(t.to, t.here, t.was.Hash, "the operator refused the text on the other side"))
-	case parseTrust(trust) != parseTrust(t.here.Trust):
-		row := accepting(journal.OpReplace, t.to, t.here.Hash, t.here)
-		row.Trust, row.By = trust, t.there.By
-		rows = append(rows, row)
+	case mine && d.refused(d.there, m.here.Accepted, m.here.at):
+		row := accepting(journal.OpReplace, m.to, m.here.Hash, m.was)
+		row.Trust = lowerTrust(trust, m.was.Trust)
+		rows = append(rows, row, outsideOfJoin(m.to, m.here.Accepted, m.was.Hash, refusedThere))
+	default:
+		rows = d.lowered(m.to, m.here.Accepted, parseTrust(trust), m.there.By)
 	}
-	if theirs && !take && t.here.Hash != t.there.Hash {
-		if d.refused(d.here, t.there, t.theirs) {
-			reason = "the operator refused the text on this side"
+	if theirs && !take && m.here.Hash != m.there.Hash {
+		reason := bothChanged
+		if d.refused(d.here, there, m.there.at) {
+			reason = refusedHere
 		}
-		rows = append(rows, outsideOfJoin(t.to, t.there, t.here.Hash, reason))
+		rows = append(rows, outsideOfJoin(m.to, there, m.here.Hash, reason))
 	}
-	if t.theirs != t.to && d.free(t.theirs) && d.room.theirsLies(t.theirs, t.there.Hash, true) {
-		rows = append(rows, outsideOfJoin(t.theirs, t.there, "", "the memory has another name on this side"))
+	if m.there.at != m.to && d.free(m.there.at) && d.room.lies(m.there.at, m.there.Hash) {
+		rows = append(rows, outsideOfJoin(m.there.at, there, "", renamedHere))
 	}
 	return rows
 }
 
 // keyHere is the key that the text of there has at the path where the memory stands here: a
 // key that nobody gave is the path's.
-func (d *divergence) keyHere(t triple) string {
+func (d *divergence) keyHere(m shared) string {
 	switch {
-	case t.here.Hash == t.there.Hash:
-		return t.here.Key
-	case fold.Key(t.there.Key) == fold.Key(strings.TrimSuffix(t.theirs, ".md")):
-		return strings.TrimSuffix(t.to, ".md")
+	case m.here.Hash == m.there.Hash:
+		return m.here.Key
+	case fold.Key(m.there.Key) == fold.Key(strings.TrimSuffix(m.there.at, ".md")):
+		return strings.TrimSuffix(m.to, ".md")
 	}
-	return t.there.Key
+	return m.there.Key
 }
 
 // wentThere lists the rows for a memory that stands here, and went on the other side.
-func (d *divergence) wentThere(t triple) []journal.Row {
-	back := d.withdrawn(d.there.left[t.memory])
+func (d *divergence) wentThere(m shared) []journal.Row {
+	tomb := d.there.left[m.memory]
+	back := d.withdrawn(tomb)
 	switch {
-	case back && t.here.Hash != t.was.Hash:
-		row := byJoin(journal.OpRemove, t.mine, journal.Origin{By: d.there.left[t.memory].By})
-		row.Old, row.Key = t.here.Hash, t.here.Key
-		return []journal.Row{row, outsideOfJoin(t.mine, t.here, "", "the operator took the memory back on the other side")}
-	case !back && (t.changed(t.here) || t.mine != t.path) && !d.room.theirsLies(t.mine, "", false):
-		if rows := d.takenBack(t.mine, t.here); rows != nil {
+	case back && m.here.Hash != m.was.Hash:
+		return outOfSight(m.here.at, m.here.Accepted, tomb.By, takenBackThere)
+	case !back && (m.changed(m.here) || m.here.at != m.path) && !d.room.lies(m.here.at, ""):
+		if rows := d.takeBack(m.here.at, m.here.Accepted); rows != nil {
 			return rows
 		}
-		return d.lowered(t.mine, t.here, lastTrust(d.there.left[t.memory], t.was), byJoining) // gone there, changed here: what was changed stays
+		return d.lowered(m.here.at, m.here.Accepted, lastTrust(tomb, m.was), byJoining) // gone there, changed here: what was changed stays
 	}
-	tomb := d.there.left[t.memory]
-	row := byJoin(journal.OpRemove, t.to, journal.Origin{By: tomb.By})
-	row.Old, row.Key = t.here.Hash, t.here.Key
-	name, retired, archived := d.there.state.ArchivedAt(t.theirs)
-	if _, before := d.fork.Archived[name]; archived && !before && retired.Retired == tomb.Freed && retired.Hash == t.here.Hash {
+	row := removing(m.to, m.here.Accepted, tomb.By)
+	name, retired, archived := d.there.state.ArchivedAt(m.there.at)
+	if _, before := d.fork.Archived[name]; archived && !before && retired.Retired == tomb.Freed && retired.Hash == m.here.Hash {
 		row.Op, row.Category = journal.OpArchive, retired.Category
 		d.brought[name] = true
 	}
-	return append(d.renamed(t), row)
+	return append(d.renamed(m), row)
 }
 
 // wentHere lists the rows for a memory that went on this side, and stands on the other.
-func (d *divergence) wentHere(t triple) []journal.Row {
-	tomb := d.here.left[t.memory]
+func (d *divergence) wentHere(m shared) []journal.Row {
+	tomb := d.here.left[m.memory]
+	outside := func(reason string) []journal.Row {
+		return []journal.Row{outsideOfJoin(m.there.at, m.there.Accepted, d.j.state.Accepted[m.there.at].Hash, reason)}
+	}
 	switch {
-	case !t.changed(t.there) && t.theirs == t.path:
-		if d.here.erased[t.memory] {
-			d.erase(t.was.Hash) // rows of there may have made versions of it
-		}
-		return nil
-	case d.withdrawn(tomb) && d.here.erased[t.memory] && d.unused(t.theirs):
-		row := byJoin(journal.OpPurge, t.theirs, journal.Origin{By: tomb.By}) // of what it was there
-		if row.Ref = d.row; t.there.Hash != t.was.Hash {
-			row.New = t.there.Hash
-		}
-		return []journal.Row{row}
-	case d.withdrawn(tomb) && d.here.erased[t.memory] && t.there.Hash == t.was.Hash:
-		d.erase(t.there.Hash) // the path is another memory's too, and the purge has its row
-		d.takeOut(t.theirs, t.there.Hash)
+	case !m.changed(m.there) && m.there.at == m.path:
 		return nil
 	case d.withdrawn(tomb):
-		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the operator took the memory back on this side")}
-	case !d.free(t.theirs) || d.refused(d.here, t.there, t.theirs) || d.keyTaken(t.there, t.theirs) || t.changed(t.there) && !d.room.theirsLies(t.theirs, t.there.Hash, true):
-		return []journal.Row{outsideOfJoin(t.theirs, t.there, d.j.state.Accepted[t.theirs].Hash, "the other side's text: both changed the memory")}
+		return outside(takenBackHere)
+	case !d.free(m.there.at) || d.refused(d.here, m.there.Accepted, m.there.at) || d.keyTaken(m.there.Accepted, m.there.at) || m.changed(m.there) && !d.room.lies(m.there.at, m.there.Hash):
+		return outside(bothChanged)
 	}
-	row := accepting(journal.OpAdd, t.theirs, "", t.there)
-	row.Trust = min(parseTrust(row.Trust), lastTrust(tomb, t.was)).String()
+	row := accepting(journal.OpAdd, m.there.at, "", m.there.Accepted)
+	row.Trust = min(parseTrust(row.Trust), lastTrust(tomb, m.was)).String()
 	return []journal.Row{row}
+}
+
+// erasedHere lists the rows for a memory that was purged on this side, and stands on the other.
+// What the other side wrote into it meanwhile is spared: it is out of sight, and the operator's
+// to decide.
+func (d *divergence) erasedHere(m shared) []journal.Row {
+	rewritten := m.there.Hash != m.was.Hash
+	switch {
+	case m.stood && !m.changed(m.there) && m.there.at == m.path:
+		return nil // the purge of here took it
+	case d.unused(m.there.at):
+		row := d.purgeOfTheirs(m.there.at)
+		if rewritten {
+			row.New = m.there.Hash
+		}
+		return []journal.Row{row}
+	case rewritten:
+		return []journal.Row{outsideOfJoin(m.there.at, m.there.Accepted, d.j.state.Accepted[m.there.at].Hash, purgedHere)}
+	}
+	d.takeOut(m.there.at, m.there.Hash) // the path is another memory's too, and the purge has its row
+	return nil
 }
 
 // lastTrust is the trust that a memory had where it went on a side, if it was lowered
@@ -302,107 +351,115 @@ func (d *divergence) lowered(path string, here journal.Accepted, to Trust, by st
 	return []journal.Row{row}
 }
 
-// fresh lists the rows for what stands there and did not when the sides parted.
+// fresh lists the rows for what stands there and is none of the memories in common.
 func (d *divergence) fresh(path string) []journal.Row {
 	there := d.there.state.Accepted[path]
 	here, stands := d.j.state.Accepted[path]
-	retired, back := d.restored(path)
+	refusal := d.refusal(d.here, there, path)
+	outside := func(reason string) journal.Row { return outsideOfJoin(path, there, here.Hash, reason) }
 	switch {
 	case stands && here.Hash == there.Hash:
 		return d.lowered(path, here, parseTrust(there.Trust), there.By)
-	case d.here.state.Purged[path] > d.fork.Seq && !stands && (back || d.refusal(d.here, there, path) == d.here.state.Purged[path]): // the same text, purged here
-		row := byJoin(journal.OpPurge, path, journal.Origin{By: byOperator})
-		row.Ref = d.row
-		return []journal.Row{row}
-	case d.refused(d.here, there, path):
-		return []journal.Row{outsideOfJoin(path, there, here.Hash, "the operator refused the text on this side")}
-	case back && !stands && d.withdrawn(d.here.state.Tombs[path]): // both restored it, and here it was taken back again
-		return []journal.Row{outsideOfJoin(path, there, "", "the operator took the memory back on this side")}
-	case stands && !d.room.theirsLies(path, there.Hash, true):
-		return append(d.takenBack(path, here), outsideOfJoin(path, there, here.Hash, "the other side's text: both wrote the memory"))
+	case refusal > 0 && refusal == d.here.state.Purged[path] && !stands: // the same text, purged here
+		return []journal.Row{d.purgeOfTheirs(path)}
+	case refusal > 0:
+		return []journal.Row{outside(refusedHere)}
+	case stands && !d.room.lies(path, there.Hash):
+		return append(d.takeBack(path, here), outside(bothWrote))
 	case d.keyTaken(there, path):
-		return []journal.Row{outsideOfJoin(path, there, here.Hash, "another memory has its key on this side")}
+		return []journal.Row{outside(keyIsTaken)}
 	case stands:
 		row := accepting(journal.OpReplace, path, here.Hash, there)
-		row.Trust = lowerTrust(here, there)
+		row.Trust = lowerTrust(here.Trust, there.Trust)
 		return []journal.Row{row}
-	case back:
-		row := accepting(journal.OpRestore, path, "", there)
-		row.Ref = retired
-		return []journal.Row{row}
+	}
+	if a, back := d.fork.Archived[d.there.stands[path]]; back && d.free(a.Path) {
+		return d.restored(a, path, there)
 	}
 	return []journal.Row{accepting(journal.OpAdd, path, "", there)}
 }
 
-// takenBack lists the rows for a text that was accepted here and that the operator refused
-// on the other side, or retired again.
-func (d *divergence) takenBack(path string, here journal.Accepted) []journal.Row {
-	reason := "the operator refused the text on the other side"
-	name, _, retired := d.fork.ArchivedAt(path)
-	_, there := d.there.state.Archived[name]
-	switch now, stands := d.j.state.Accepted[path]; {
-	case !stands || now.Hash != here.Hash:
-		return nil
-	case d.refused(d.there, here, path):
-	case retired && !there && d.withdrawn(d.there.state.Tombs[path]): // both restored it
-		reason = "the operator took the memory back on the other side"
-	default:
-		return nil
+// restored lists the rows that bring back here what the other side alone brought back from the
+// archive, perhaps under another name by now.
+func (d *divergence) restored(a journal.Archived, path string, there journal.Accepted) []journal.Row {
+	row := accepting(journal.OpRestore, a.Path, "", there)
+	row.Ref = a.Retired
+	if a.Path == path {
+		return []journal.Row{row}
 	}
-	row := byJoin(journal.OpRemove, path, journal.Origin{By: byOperator})
-	row.Old, row.Key = here.Hash, here.Key
-	return []journal.Row{row, outsideOfJoin(path, here, "", reason)}
+	name := byJoin(journal.OpRename, a.Path, journal.Origin{By: there.By})
+	name.To, name.Key = path, there.Key
+	return []journal.Row{row, name}
 }
 
-// joinPurges carries out here what was purged there. A text that this side wrote meanwhile
-// is spared: it is out of sight, and the operator's to decide.
-func (d *divergence) joinPurges() error {
+// takeBack lists the rows for a text that was accepted here and that the operator refused
+// on the other side.
+func (d *divergence) takeBack(path string, here journal.Accepted) []journal.Row {
+	if now, stands := d.j.state.Accepted[path]; !stands || now.Hash != here.Hash || !d.refused(d.there, here, path) {
+		return nil
+	}
+	return outOfSight(path, here, byOperator, refusedThere)
+}
+
+// bringPurges carries out here what was purged there, under each name that the memory has
+// here. A text that this side wrote meanwhile is spared: it is out of sight, and the operator's
+// to decide.
+func (d *divergence) bringPurges() error {
 	for _, p := range d.there.purges {
-		row := byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator})
-		t := triple{mine: p.path}
-		if p.memory != "" {
-			t = d.triple(p.memory)
-			d.wiped[p.memory] = true
-			row.Path = t.mine
-		}
-		here, stands := d.j.state.Accepted[t.mine]
-		name, old, _ := d.fork.ArchivedAt(p.path)
-		_, kept := d.here.state.Archived[name]
-		var err error
-		switch {
-		case t.stands && here.Hash != t.was.Hash:
-			row.New = here.Hash
-			if err = d.add(row); err == nil && d.free(p.path) && p.path != t.mine {
-				err = d.add(byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator})) // what it was before it moved here
+		var rows []journal.Row
+		named := map[string]bool{}
+		for _, memory := range p.memories {
+			m := d.shared(memory)
+			d.wiped[memory] = true
+			row := byJoin(journal.OpPurge, m.here.at, journal.Origin{By: byOperator})
+			switch {
+			case m.here.stands && m.here.Hash != m.was.Hash:
+				row.New = m.here.Hash
+			case named[row.Path] || !m.here.stands && !d.free(row.Path):
+				continue // another memory has its name by now
 			}
-		case stands && !t.stands && (kept || here.Hash != old.Hash && here.Hash != d.fork.Tombs[p.path].Hash):
-			continue // another memory has its name by now
-		default:
-			err = d.add(row)
+			named[row.Path] = true
+			rows = append(rows, row)
 		}
-		if err != nil {
+		here, stands := d.j.state.Accepted[p.path]
+		again := stands && here.Hash == d.fork.Tombs[p.path].Hash // what had gone from there before
+		if !named[p.path] && (again || d.alone(p)) {
+			rows = append(rows, byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator}))
+		}
+		if err := d.add(rows...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addNames adds a row for each name that a memory had on the other side alone.
-func (d *divergence) addNames(t triple) error {
-	if _, stands := d.j.state.Accepted[t.to]; !stands || !t.stays {
+// alone reports whether nothing is at the path of a purge, here, but what it took.
+func (d *divergence) alone(p purged) bool {
+	for name, a := range d.j.state.Archived {
+		if a.Path == p.path && !slices.Contains(p.memories, d.here.kept[name]) {
+			return false
+		}
+	}
+	return d.free(p.path)
+}
+
+// addNames adds a row for each name that a memory had on the other side alone. It stands at
+// theirs there, and at to here.
+func (d *divergence) addNames(theirs, to string) error {
+	if d.free(to) {
 		return nil
 	}
-	names := d.there.state.Former[t.theirs]
-	if t.theirs != t.to {
-		names = append(slices.Clone(names), journal.Name{Path: t.theirs, Row: d.fork.Seq + 1})
+	names := d.there.state.Former[theirs]
+	if theirs != to {
+		names = append(slices.Clone(names), journal.Name{Path: theirs, Row: d.fork.Seq + 1})
 	}
 	for _, was := range names {
-		known := slices.ContainsFunc(d.j.state.Former[t.to], func(n journal.Name) bool { return n.Path == was.Path })
-		if was.Row <= d.fork.Seq || known || was.Path == t.to {
+		known := slices.ContainsFunc(d.j.state.Former[to], func(n journal.Name) bool { return n.Path == was.Path })
+		if was.Row <= d.fork.Seq || known || was.Path == to {
 			continue
 		}
 		row := byJoin(journal.OpAlias, was.Path, journal.Origin{})
-		row.To = t.to
+		row.To = to
 		if err := d.add(row); err != nil {
 			return err
 		}
@@ -410,21 +467,18 @@ func (d *divergence) addNames(t triple) error {
 	return nil
 }
 
-// besides lists the rows for the archive, for what waits and for what was refused.
-func (d *divergence) besides() []journal.Row {
+// retired lists the rows for what the other side has put into its archive.
+func (d *divergence) retired() []journal.Row {
 	var rows []journal.Row
 	for name, a := range journal.Sorted(d.there.state.Archived) {
 		if _, before := d.fork.Archived[name]; before || d.brought[name] {
 			continue
 		}
 		memory := d.there.kept[name]
-		if mine := d.here.at[memory]; memory != "" && d.here.stands[mine] != memory && d.here.erased[memory] {
-			if d.unused(a.Path) { // purged here: nor does the archive bring it back
-				row := byJoin(journal.OpPurge, a.Path, journal.Origin{By: byOperator})
-				row.Ref = d.row
-				rows = append(rows, row)
+		if d.here.erased[memory] && d.here.stands[d.here.at[memory]] != memory { // nor does the archive bring it back
+			if d.unused(a.Path) {
+				rows = append(rows, d.purgeOfTheirs(a.Path))
 			}
-			d.erase(a.Hash)
 			if _, kept := d.j.state.Archived[name]; !kept {
 				_ = d.room.disk.LibRemove(archiveName(a.Retired, a.Path)) // else tidy does
 			}
@@ -434,10 +488,17 @@ func (d *divergence) besides() []journal.Row {
 		row.Category = a.Category
 		rows = append(rows, row)
 	}
+	return rows
+}
+
+// waiting lists the rows for candidates: those that wait on the other side, but for memories that were
+// purged here, and those that wait here and were decided there.
+func (d *divergence) waiting() []journal.Row {
+	var rows []journal.Row
 	for id, h := range journal.Sorted(d.there.state.Pending) {
 		_, before := d.fork.Pending[id]
 		_, now := d.here.state.Pending[id]
-		if before || now || d.of(h.Path, d.here.erased) || d.of(h.To, d.here.erased) || d.room.heldBytes(id, h.Hash) == nil {
+		if before || now || d.erasedAt(h.Path) || d.erasedAt(h.To) || d.room.heldBytes(id, h.Hash) == nil {
 			continue
 		}
 		row := byJoin(journal.OpHold, h.Path, h.Origin)
@@ -446,12 +507,27 @@ func (d *divergence) besides() []journal.Row {
 	}
 	for id, h := range journal.Sorted(d.here.state.Pending) {
 		_, before := d.fork.Pending[id]
-		if _, waits := d.there.state.Pending[id]; before && !waits { // decided there
+		if _, waits := d.there.state.Pending[id]; before && !waits {
 			row := byJoin(journal.OpWithdraw, h.Path, journal.Origin{})
 			row.ID = id
 			rows = append(rows, row)
 		}
 	}
+	return rows
+}
+
+// erasedAt reports whether what a path stands for there, or stood for last, was purged here.
+func (d *divergence) erasedAt(path string) bool {
+	memory, stands := d.there.stands[path]
+	if !stands {
+		memory = d.there.went[path]
+	}
+	return d.here.erased[memory]
+}
+
+// refusals lists the rows for what the operator refused on the other side.
+func (d *divergence) refusals() []journal.Row {
+	var rows []journal.Row
 	for digest := range journal.Sorted(d.there.state.Refused) {
 		_, before := d.fork.Refused[digest]
 		if _, now := d.here.state.Refused[digest]; !before && !now {
@@ -461,15 +537,6 @@ func (d *divergence) besides() []journal.Row {
 		}
 	}
 	return rows
-}
-
-// of reports whether what a path stands for there, or stood for last, is among memories.
-func (d *divergence) of(path string, memories map[string]bool) bool {
-	memory, stands := d.there.stands[path]
-	if !stands {
-		memory = d.there.went[path]
-	}
-	return memory != "" && memories[memory]
 }
 
 // byJoin is a row of a join, with what the other side's row said of where it came from.
@@ -497,7 +564,27 @@ func outsideOfJoin(path string, text journal.Accepted, old, reason string) journ
 	return row
 }
 
-// lowerTrust names the lower trust of what two sides accepted.
-func lowerTrust(here, there journal.Accepted) string {
-	return min(parseTrust(here.Trust), parseTrust(there.Trust)).String()
+// outOfSight lists the rows for a text that stands here and is shown no longer: it is kept as a
+// change made outside.
+func outOfSight(path string, here journal.Accepted, by, reason string) []journal.Row {
+	return []journal.Row{removing(path, here, by), outsideOfJoin(path, here, "", reason)}
+}
+
+// removing is the row that takes away what stands here.
+func removing(path string, here journal.Accepted, by string) journal.Row {
+	row := byJoin(journal.OpRemove, path, journal.Origin{By: by})
+	row.Old, row.Key = here.Hash, here.Key
+	return row
+}
+
+// purgeOfTheirs is the row that purges at a path of which only the other side had the memory.
+func (d *divergence) purgeOfTheirs(path string) journal.Row {
+	row := byJoin(journal.OpPurge, path, journal.Origin{By: byOperator})
+	row.Ref = d.row
+	return row
+}
+
+// lowerTrust names the lower of two trusts.
+func lowerTrust(one, other string) string {
+	return min(parseTrust(one), parseTrust(other)).String()
 }

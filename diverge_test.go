@@ -242,3 +242,60 @@ func TestG5_ARefusalOutlivesAJoin(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoComesByARename: what is renamed to a path that a memory left is not that memory, edited
+// or not: what the operator did to that one on the other side does not reach it.
+func TestWhoComesByARename(t *testing.T) {
+	ctx := context.Background()
+	for _, edited := range []bool{false, true} {
+		bothWays(t, fmt.Sprintf("edited=%v", edited), func(t *testing.T, mine, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+			must1(mine.Purge(ctx, "m.md", "asked to"))
+			wantAccepted(t, offer(t, theirs, UserObserved, Candidate{Path: "m.md", Remove: true}))
+			store(t, theirs, UserObserved, Candidate{Path: "n.md", Text: "The port is 80.\n"})
+			wantAccepted(t, byHand(t, theirs, Candidate{Path: "n.md", To: "m.md"}))
+			want := "m.md user-observed The port is 80.\n"
+			if edited {
+				wantAccepted(t, offer(t, theirs, UserObserved, Candidate{Path: "m.md", Old: "80", New: "81"}))
+				want = "m.md user-observed The port is 81.\n"
+			}
+			r, _ := join()
+			if got := shownOf(listed(t, r, stageActive, stageChanged)); !slices.Equal(got, []string{want}) {
+				t.Errorf("shown: %q, want %q", got, want)
+			}
+			wellOnDisk(t, "joined", r, "check.version") // of what was retired under that name: see SECURITY.md
+		})
+	}
+}
+
+// TestJoinedRestore: what the other side brought back from the archive, and renamed, is in one
+// place, and a purge reaches all of it.
+func TestJoinedRestore(t *testing.T) {
+	ctx := context.Background()
+	for n := range 2 {
+		o := sharedKey(1 << 20)
+		one, mem := newRoom(t, o)
+		store(t, one, UserObserved, Candidate{Path: "m.md", Text: "PRIVATE\n"})
+		must1(0, archived(one, "m.md"))
+		base := everyFile(t, mem, "")
+		mem2 := mem.CrashClone(newRNG(1), 1)
+		mem2.SetIdentity("another machine")
+		sides := []*Room{one, reopen(t, mem2, o)}
+		must1(restored(sides[n], "m.md"))
+		wantAccepted(t, byHand(t, sides[n], Candidate{Path: "m.md", To: "n.md"}))
+		for i := range 4 { // the other side goes on as the journal
+			store(t, sides[1-n], UserObserved, Candidate{Path: "other.md", Text: fmt.Sprintf("The port is %d.\n", i), Base: hashOf(sides[1-n], "other.md")})
+		}
+		merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, true)
+		r := must1(openMem(t, mem, o))
+		if got := shownOf(listed(t, r, stageActive, stageChanged, stageArchived)); !slices.Equal(got, []string{"n.md user-observed PRIVATE\n"}) {
+			t.Errorf("restored on side %d: it holds %q", n, got)
+		}
+		wellOnDisk(t, "joined", r)
+		must1(r.Purge(ctx, "n.md", "asked to"))
+		for at, data := range everyFile(t, mem, "") {
+			if strings.Contains(data, "PRIVATE") {
+				t.Errorf("restored on side %d: %s holds purged text", n, at)
+			}
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memoryroom/scribe/internal/entry"
 	"github.com/memoryroom/scribe/internal/journal"
 )
 
@@ -38,6 +37,22 @@ import (
 //
 // Rows without a right MAC are nobody's: they are kept aside, and what they brought is a
 // change made outside.
+//
+// What comes in is the journal's files as git left them, of which no line needs to be in its
+// place. The steps, and where they are:
+//
+//	sort the lines    internal/journal/fork.go  into a trunk, which goes on as the journal,
+//	                                            and the branches that continue its rows
+//	follow a side     sides.go                  what became of each memory on it since the
+//	                                            sides parted
+//	compare           diverge.go                memory by memory, which rows bring to this
+//	                                            side (here) what the other did (there)
+//	stage             forkfiles.go              what those rows rest on, on the disk
+//	put in place      this file                 one new audit.jsonl, and each branch in a
+//	                                            file beside it
+//	read again        lineage.go                the branches' rows, for Prune, Purge and Check
+//
+// What git does to a journal otherwise, without a key or under an open room, is in merged.go.
 
 const forkPrefix = "fork-"
 
@@ -96,7 +111,7 @@ func (r *Room) join(ctx context.Context, broken error) error {
 	if !pledged { // the row that commits to the base is on another side: it has to be on this one
 		row := journal.Row{Change: journal.Change{Op: journal.OpPrune}, Decision: journal.Decision{By: byJoining, Reason: "joined"}}
 		row.Ref, row.Digest = b.Seq, pledge
-		if err := r.addJoined(j, row); err != nil {
+		if err := j.add(row); err != nil {
 			return err
 		}
 	}
@@ -157,15 +172,17 @@ func (r *Room) wholeJournal() (data []byte, sealed []string, err error) {
 	return data, sealed, nil
 }
 
-// joining is a join on its way.
+// joining is a join on its way: the journal that there will be, as far as it has come.
 type joining struct {
+	room  *Room
 	from  journal.Head   // where the trunk begins
 	begin *journal.State // before its first row
 	rows  []journal.Row  // the trunk's, and those of the join so far
 	state *journal.State // after them
 	head  journal.Head
-	lines []byte // of the rows
-	marks []int64
+	lines []byte          // of the rows
+	marks []int64         // the rows with something left to do once the journal is in place
+	erase map[string]bool // hashes: texts of purged memories, which no row's purge reaches
 }
 
 func (r *Room) newJoin(tree journal.Tree, begin *journal.State) (*joining, error) {
@@ -173,19 +190,19 @@ func (r *Room) newJoin(tree journal.Tree, begin *journal.State) (*joining, error
 	if err != nil {
 		return nil, tampered(err)
 	}
-	j := &joining{from: tree.Trunk.From, begin: begin, rows: rows, state: begin.Clone(), head: tree.Trunk.To, lines: tree.Trunk.Data}
+	j := &joining{room: r, from: tree.Trunk.From, begin: begin, rows: rows, state: begin.Clone(), head: tree.Trunk.To, lines: tree.Trunk.Data, erase: map[string]bool{}}
 	r.fold(j.state, rows)
 	return j, nil
 }
 
-// add encodes one more row of the join.
-func (r *Room) addJoined(j *joining, row journal.Row) error {
-	row.Time = r.opts.Now().UTC()
-	data, next, err := journal.Encode(j.head, r.opts.Key, row)
+// add encodes one more row.
+func (j *joining) add(row journal.Row) error {
+	row.Time = j.room.opts.Now().UTC()
+	data, next, err := journal.Encode(j.head, j.room.opts.Key, row)
 	if err != nil {
 		return err
 	}
-	rows, _, _, err := journal.Decode(data, j.head, r.opts.Key)
+	rows, _, _, err := journal.Decode(data, j.head, j.room.opts.Key)
 	if err != nil {
 		return err
 	}
@@ -200,12 +217,12 @@ func (r *Room) joinBranch(ctx context.Context, j *joining, branch journal.Branch
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := r.disk.LibWriteNew(forkName(branch), branch.Data); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := r.writeOnce(forkName(branch), branch.Data); err != nil {
 		return err
 	}
 	row := journal.Row{Change: journal.Change{Op: journal.OpJoin}, Decision: journal.Decision{By: byJoining}}
 	row.Ref, row.Digest, row.Reason = branch.From.Seq, branch.To.Hash, "kept in .scribe/"+forkName(branch)
-	if err := r.addJoined(j, row); err != nil {
+	if err := j.add(row); err != nil {
 		return err
 	}
 	rows, _, _, err := journal.Decode(branch.Data, branch.From, r.opts.Key)
@@ -223,11 +240,11 @@ func (r *Room) joinBranch(ctx context.Context, j *joining, branch journal.Branch
 		room: r, j: j, row: j.head.Seq, fork: fork, here: r.sideFrom(fork, j.rows[at:]), there: r.sideFrom(fork, rows),
 		wiped: map[string]bool{}, brought: map[string]bool{},
 	}
-	return d.join()
+	return d.bring()
 }
 
-// finishJoin puts the journal in place. Purges of the other side are marked before, so that
-// they are carried out like one that was cut short.
+// finishJoin puts the journal in place. What its rows have left to do is marked before, and
+// is then carried out like a change that was cut short.
 func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error {
 	if len(tree.Rest) > 0 {
 		if err := r.keepAside("audit.rest.", tree.Rest); err != nil {
@@ -237,8 +254,9 @@ func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error 
 	if err := r.unmergeFiles(j.state); err != nil {
 		return err
 	}
+	r.eraseTexts(j, tree.Trunk.To.Seq)
 	for _, seq := range j.marks {
-		if err := r.disk.LibWriteNew(mark(seq), nil); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := r.writeOnce(mark(seq), nil); err != nil {
 			return err
 		}
 	}
@@ -262,86 +280,8 @@ func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error 
 	return err
 }
 
-// unmergeFiles mends what git made of files of the library that both sides wrote, or one
-// took away: held candidates, and the copies in the archive.
-func (r *Room) unmergeFiles(state *journal.State) error {
-	for id, h := range journal.Sorted(state.Pending) {
-		now, err := r.disk.LibRead(pendingName(id), maxMerged)
-		if err != nil || journal.Sum(now) == h.Hash {
-			continue
-		}
-		if data := r.heldBytes(id, h.Hash); data != nil {
-			if err := r.disk.LibReplace(pendingName(id), data); err != nil {
-				return err
-			}
-		}
-	}
-	for _, a := range journal.Sorted(state.Archived) {
-		data, err := r.version(a.Seq, a.Hash)
-		if err != nil {
-			continue
-		}
-		name := archiveName(a.Retired, a.Path)
-		write := r.disk.LibWriteNew
-		if now, err := r.disk.LibRead(name, maxMerged); err == nil && entry.ConflictMarkers(now) {
-			write = r.disk.LibReplace
-		}
-		if err := write(name, data); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxMerged bounds a file that holds two sides of a held candidate or of a memory.
-const maxMerged = 2*maxPendingFile + 4096
-
-// heldBytes reads a held candidate of a hash, which may be one side of a merge that git
-// left unresolved: both sides held the same proposal. It is nil for none.
-func (r *Room) heldBytes(id, hash string) []byte {
-	data, err := r.disk.LibRead(pendingName(id), maxMerged)
-	if err != nil {
-		return nil
-	}
-	for _, side := range append(sidesOf(data), data) {
-		if journal.Sum(side) == hash {
-			return side
-		}
-	}
-	return nil
-}
-
-// sidesOf is a text as either side of a merge has it; nil where there are no markers.
-func sidesOf(data []byte) [][]byte {
-	if !entry.ConflictMarkers(data) {
-		return nil
-	}
-	const both, ours, theirs, common = 0, 1, 2, 3
-	sides, at := make([][]byte, 2), both
-	for line := range bytes.Lines(data) {
-		switch bare := string(bytes.TrimRight(line, "\r\n")); {
-		case at == both && strings.HasPrefix(bare, "<<<<<<< "):
-			at = ours
-		case at == ours && strings.HasPrefix(bare, "||||||| "):
-			at = common
-		case at != both && at != theirs && bare == "=======":
-			at = theirs
-		case at == theirs && strings.HasPrefix(bare, ">>>>>>> "):
-			at = both
-		default:
-			if at == both || at == ours {
-				sides[0] = append(sides[0], line...)
-			}
-			if at == both || at == theirs {
-				sides[1] = append(sides[1], line...)
-			}
-		}
-	}
-	return sides
-}
-
-// joined is one other side that a row joined.
-type joined struct {
+// joinedSide is one other side that a row joined.
+type joinedSide struct {
 	row  journal.Row // the join
 	rows []journal.Row
 	err  error // why the file is not what the row says
@@ -349,11 +289,11 @@ type joined struct {
 
 // joinedSides reads the sides that rows joined, from their files. A row names the hash of
 // the side's last row, which commits to all of it and to what it continues.
-func (r *Room) joinedSides(joins []journal.Row) []joined {
-	var all []joined
+func (r *Room) joinedSides(joins []journal.Row) []joinedSide {
+	var all []joinedSide
 	for _, row := range joins {
 		b := journal.Branch{From: journal.Head{Seq: row.Ref}, To: journal.Head{Hash: row.Digest}}
-		j := joined{row: row}
+		j := joinedSide{row: row}
 		data, err := r.disk.LibRead(forkName(b), maxAudit)
 		if err == nil {
 			var to journal.Head
@@ -367,6 +307,14 @@ func (r *Room) joinedSides(joins []journal.Row) []joined {
 		all = append(all, j)
 	}
 	return all
+}
+
+// sideOf reads the rows that a row joined; none for any other row.
+func (r *Room) sideOf(row journal.Row) []journal.Row {
+	if row.Op != journal.OpJoin || !r.vouched(row) {
+		return nil
+	}
+	return r.joinedSides([]journal.Row{row})[0].rows
 }
 
 // GitAdvice gives what a room under git wants in the .gitignore and the .gitattributes of
@@ -391,12 +339,4 @@ func (r *Room) GitAdvice() (ignore, attributes string) {
 		attributes += "/.scribe/" + name + " -text merge=union\n"
 	}
 	return ignore, attributes + "/.scribe/** -text\n"
-}
-
-// sideOf reads the rows that a row joined; none for any other row.
-func (r *Room) sideOf(row journal.Row) []journal.Row {
-	if row.Op != journal.OpJoin || !r.vouched(row) {
-		return nil
-	}
-	return r.joinedSides([]journal.Row{row})[0].rows
 }

@@ -71,8 +71,8 @@ func (c *clone) act(t *rapid.T) {
 	path := rapid.SampledFrom(cyclePaths).Draw(t, "path")
 	m, stands := c.one(t)
 	word := wordOf.FindString(m.Text)
-	act := rapid.SampledFrom([]string{"add", "share", "edit", "rename", "rename", "remove", "lower", "raise", "archive", "suspend", "purge", "restore", "refuse", "hand"}).Draw(t, "act")
-	if !stands && act != "share" && act != "refuse" && act != "restore" {
+	act := rapid.SampledFrom([]string{"add", "share", "edit", "rename", "rename", "remove", "lower", "raise", "archive", "suspend", "purge", "erase", "restore", "refuse", "hand"}).Draw(t, "act")
+	if !stands && act != "share" && act != "refuse" && act != "restore" && act != "erase" {
 		act = "add"
 	}
 	if act == "purge" && word == "word0" {
@@ -121,15 +121,20 @@ func (c *clone) act(t *rapid.T) {
 			c.withdrawn[word] = act
 		}
 	case "purge":
-		was := c.retired(t)
-		if _, err := c.r.Purge(ctx, m.Path, ""); err != nil {
-			t.Fatal(err)
-		}
-		c.withdrawn[word] = act
-		now := c.retired(t)
-		for word := range was { // what was retired under its name went too
-			if !now[word] {
-				c.withdrawn[word] = act
+		c.purges(t, m)
+	case "erase": // what is in the archive
+		for a, err := range c.r.List(ctx, stageArchived) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range c.stands(t) {
+				if m.Path == a.Path {
+					return // see "purge"
+				}
+			}
+			if !strings.Contains(a.Text, "word0") {
+				c.purges(t, a)
+				return
 			}
 		}
 	case "restore":
@@ -155,6 +160,21 @@ func (c *clone) act(t *rapid.T) {
 			t.Fatal(err)
 		}
 		c.refused[text] = true
+	}
+}
+
+// purges purges a memory, and what was retired under its name goes too.
+func (c *clone) purges(t *rapid.T, m Memory) {
+	was := c.retired(t)
+	if _, err := c.r.Purge(context.Background(), m.Path, ""); err != nil {
+		t.Fatal(err)
+	}
+	c.withdrawn[wordOf.FindString(m.Text)] = "purge"
+	now := c.retired(t)
+	for word := range was {
+		if !now[word] {
+			c.withdrawn[word] = "purge"
+		}
 	}
 }
 
@@ -294,9 +314,17 @@ func checkJoined(t *testing.T, rt *rapid.T, joined *clone, sides []*clone, parte
 	}
 	// What one side purged, git took from the other's versions: of what is retired there under a
 	// name that another memory has, too.
+	for path, acc := range joined.r.ledger.state.Accepted {
+		if _, err := joined.r.version(acc.Seq, acc.Hash); err != nil {
+			rt.Fatalf("%s: %v", path, err)
+		}
+	}
+	purges := slices.ContainsFunc(sides, func(c *clone) bool { return slices.Contains(slices.Collect(maps.Values(c.withdrawn)), "purge") })
 	taken := func(f Finding) bool {
-		return f.Rule == "check.version" && slices.ContainsFunc(sides, func(c *clone) bool { return slices.Contains(slices.Collect(maps.Values(c.withdrawn)), "purge") }) &&
-			slices.ContainsFunc(slices.Collect(maps.Values(joined.r.ledger.state.Archived)), func(a journal.Archived) bool { return a.Path == f.Field })
+		return f.Rule == "check.version" && purges && slices.ContainsFunc(slices.Collect(maps.Values(joined.r.ledger.state.Archived)), func(a journal.Archived) bool {
+			_, err := joined.r.version(a.Seq, a.Hash)
+			return err != nil
+		})
 	}
 	for _, f := range must1(joined.r.Check(context.Background(), false)) {
 		if !taken(f) && f.Outcome != Accepted && !slices.Contains([]string{"check.changed", "check.deleted", "check.merge", "check.history"}, f.Rule) { // history: what one side purged, git took from the other's versions

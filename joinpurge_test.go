@@ -69,7 +69,22 @@ func TestPurgeThatWasJoined(t *testing.T) {
 			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", To: "n.md"}))
 			must1(0, archived(r, "n.md"))
 		}},
-		"archived before":                    {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(*testing.T, *Room) {}},
+		"archived before": {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(*testing.T, *Room) {}},
+		"archived before, restored and renamed there": {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(t *testing.T, r *Room) {
+			must1(restored(r, "m.md"))
+			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", To: "n.md"}))
+		}},
+		"edited, renamed and archived there": {nil, func(t *testing.T, r *Room) {
+			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", Old: "PRIVATE", New: "PRIVATE 2"}))
+			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", To: "n.md"}))
+			wantAccepted(t, byHand(t, r, Candidate{Path: "n.md", Old: "PRIVATE 2", New: "PRIVATE 3"}))
+			must1(0, archived(r, "n.md"))
+		}},
+		"renamed, edited and removed there": {nil, func(t *testing.T, r *Room) {
+			wantAccepted(t, byHand(t, r, Candidate{Path: "m.md", To: "n.md"}))
+			wantAccepted(t, byHand(t, r, Candidate{Path: "n.md", Old: "PRIVATE", New: "PRIVATE 2"}))
+			wantAccepted(t, offer(t, r, UserObserved, Candidate{Path: "n.md", Remove: true}))
+		}},
 		"archived before and restored there": {func(t *testing.T, r *Room) { must1(0, archived(r, "m.md")) }, func(t *testing.T, r *Room) { must1(restored(r, "m.md")) }},
 	} {
 		for n := range 2 {
@@ -100,4 +115,62 @@ func TestPurgeThatWasJoined(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPurgeBesideAnother: a memory that was purged on one side is erased where the other side has
+// renamed and retired it, and its name there is another memory's here.
+func TestPurgeBesideAnother(t *testing.T) {
+	bothWays(t, "", func(t *testing.T, mine, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+		must1(mine.Purge(context.Background(), "m.md", "asked to"))
+		store(t, mine, UserObserved, Candidate{Path: "n.md", Text: "Another fact.\n"})
+		wantAccepted(t, byHand(t, theirs, Candidate{Path: "m.md", To: "n.md"}))
+		wantAccepted(t, byHand(t, theirs, Candidate{Path: "n.md", Old: "a.example", New: "b.example"}))
+		must1(0, archived(theirs, "n.md"))
+		r, mem := join()
+		if got := shownOf(listed(t, r, stageActive, stageChanged, stageArchived)); !slices.Equal(got, []string{"n.md user-observed Another fact.\n"}) {
+			t.Errorf("it holds %q", got)
+		}
+		for at, data := range everyFile(t, mem, "") {
+			if strings.Contains(data, ".example") {
+				t.Errorf("%s holds purged text", at)
+			}
+		}
+		wellOnDisk(t, "joined", r)
+	})
+}
+
+// TestPurgeOfWhatAWriterRemoved: the operator's purge counts, not that a writer had removed the
+// memory before.
+func TestPurgeOfWhatAWriterRemoved(t *testing.T) {
+	bothWays(t, "", func(t *testing.T, mine, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+		wantAccepted(t, offer(t, mine, UserObserved, Candidate{Path: "m.md", Remove: true}))
+		must1(mine.Purge(context.Background(), "m.md", "asked to"))
+		wantAccepted(t, offer(t, theirs, UserObserved, Candidate{Path: "m.md", Old: "a.example", New: "b.example"}))
+		r, _ := join()
+		if got := shownOf(listed(t, r, stageActive, stageChanged, stageArchived)); len(got) > 0 {
+			t.Errorf("shown: %q", got)
+		}
+		if got := listed(t, r, stageUnaccepted); len(got) != 1 || got[0].Text != "The host is b.example.\n" {
+			t.Errorf("what was written meanwhile does not wait for the operator: %v", got)
+		}
+		wellOnDisk(t, "joined", r)
+	})
+}
+
+// TestPurgeSparesATwin: what another memory of the same words rests on stays.
+func TestPurgeSparesATwin(t *testing.T) {
+	bothWays(t, "", func(t *testing.T, mine, theirs *Room, m Memory, join func() (*Room, *rootfs.Mem)) {
+		must1(mine.Purge(context.Background(), "m.md", "asked to"))
+		store(t, mine, UserObserved, Candidate{Path: "n.md", Text: "Another fact.\n"})
+		store(t, theirs, UserObserved, Candidate{Path: "twin.md", Text: m.Text})
+		must1(0, archived(theirs, "twin.md"))
+		wantAccepted(t, byHand(t, theirs, Candidate{Path: "m.md", To: "n.md"}))
+		must1(0, archived(theirs, "n.md"))
+		r, _ := join()
+		want := []string{"n.md user-observed Another fact.\n", "twin.md user-observed " + m.Text}
+		if got := shownOf(listed(t, r, stageActive, stageChanged, stageArchived)); !slices.Equal(got, want) {
+			t.Errorf("it holds %q, want %q", got, want)
+		}
+		wellOnDisk(t, "joined", r)
+	})
 }

@@ -23,7 +23,7 @@ type lineage struct {
 	rows    int64              // the last row
 	dropped journal.Row        // the last prune row that dropped files of the journal; Ref is 0 for none
 	joins   []journal.Row
-	sides   []joined // what the joins joined
+	sides   []joinedSide // what the joins joined
 	// strange counts the rows that do not count, for want of a right MAC.
 	strange int
 }

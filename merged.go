@@ -136,7 +136,7 @@ func (r *Room) keepOneSide(data []byte, from journal.Head, begin *journal.State,
 	for _, row := range rows {
 		state.Apply(row)
 	}
-	row := journal.Row{Change: journal.Change{Op: journal.OpAnchor}, Decision: journal.Decision{By: "repair"}}
+	row := journal.Row{Change: journal.Change{Op: journal.OpAnchor}, Decision: journal.Decision{By: byRepair}}
 	row.Time = r.opts.Now().UTC()
 	line, _, err := journal.Encode(head, nil, row)
 	if err != nil {
