@@ -321,7 +321,7 @@ func checkJoined(t *testing.T, rt *rapid.T, joined *clone, sides []*clone, parte
 	}
 	purges := slices.ContainsFunc(sides, func(c *clone) bool { return slices.Contains(slices.Collect(maps.Values(c.withdrawn)), "purge") })
 	taken := func(f Finding) bool {
-		return f.Rule == "check.version" && purges && slices.ContainsFunc(slices.Collect(maps.Values(joined.r.ledger.state.Archived)), func(a journal.Archived) bool {
+		return slices.Contains([]string{"check.version", "check.archive"}, f.Rule) && purges && slices.ContainsFunc(slices.Collect(maps.Values(joined.r.ledger.state.Archived)), func(a journal.Archived) bool {
 			_, err := joined.r.version(a.Seq, a.Hash)
 			return err != nil
 		})
