@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"time"
@@ -92,7 +93,10 @@ func (r *Room) settledAs(w *world) [32]byte {
 	r.mu.Lock()
 	head := r.ledger.head
 	r.mu.Unlock()
-	return sha256.Sum256(append([]byte(head.String()+"\n"), w.index...))
+	sum := sha256.New()
+	fmt.Fprintln(sum, head)
+	sum.Write(w.index)
+	return [32]byte(sum.Sum(nil))
 }
 
 // keepCache writes the cache of a large room, when more than a few memories changed since

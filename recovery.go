@@ -502,24 +502,21 @@ func freedHere(state *journal.State) bool {
 }
 
 // observeAll records, once, every accepted memory that was changed or deleted
-// outside. Nothing is copied: those bytes are not ours until the operator says so.
+// outside. Nothing is copied: those bytes are not ours until the operator says so. The
+// room's lock is held, and what others wrote was read.
 func (r *Room) observeAll(ctx context.Context) error {
-	w, err := r.world(ctx)
-	if err != nil {
-		return err
-	}
-	var b batch
+	state := r.stateNow()
 	// What lies under the stamp under which it was accepted bytes is not read again. Where
 	// the walk fails, every file is read, and says more.
 	kept := r.kept()
 	table, next := &kept.files, 0
 	unmoved, known, same := make([]bool, table.len()), 0, kept.at == r.stateAs()
 	there := map[string]rootfs.Entry{} // of the others
-	err = r.disk.Walk(func(name string, e rootfs.Entry) error {
+	err := r.disk.Walk(func(name string, e rootfs.Entry) error {
 		row, ok := table.find(name, next)
 		if next = row; ok {
 			next++
-			unmoved[row] = table.unmoved(row, &e) && (same || table.file(row).sum == sumOf(w.state.Accepted[name].Hash))
+			unmoved[row] = table.unmoved(row, &e) && (same || table.file(row).sum == sumOf(state.Accepted[name].Hash))
 		}
 		if ok && unmoved[row] {
 			known++
@@ -528,8 +525,8 @@ func (r *Room) observeAll(ctx context.Context) error {
 		}
 		return nil
 	})
-	accepted := len(w.state.Accepted)
-	if _, ok := w.state.Accepted[indexName]; ok {
+	accepted := len(state.Accepted)
+	if _, ok := state.Accepted[indexName]; ok {
 		accepted--
 	}
 	if err == nil && known == accepted {
@@ -538,7 +535,12 @@ func (r *Room) observeAll(ctx context.Context) error {
 	if err != nil {
 		clear(unmoved)
 	}
-	for _, path := range acceptedPaths(w.state) {
+	w, err := r.world(ctx)
+	if err != nil {
+		return err
+	}
+	var b batch
+	for _, path := range acceptedPaths(state) {
 		if row, ok := table.find(path, 0); ok && unmoved[row] {
 			continue
 		}
@@ -546,14 +548,14 @@ func (r *Room) observeAll(ctx context.Context) error {
 		if err != nil {
 			continue
 		}
-		s, err := r.standing(w.state, p)
+		s, err := r.standing(state, p)
 		if err != nil {
 			continue // unreadable: Check reports it
 		}
 		if s.whole {
 			r.look(path, p, there[path], s, s.memory(path))
 		}
-		b.outside(w.state, path, s)
+		b.outside(state, path, s)
 	}
 	return r.commit(ctx, w, &b)
 }

@@ -133,12 +133,14 @@ func (d *Dir) branch(dir string, entries []Entry, depth int, left *int, fn func(
 	if dir == "." {
 		above = ""
 	}
+	paths := joined(above, entries)
 	for i := range entries {
 		e := entries[i]
+		name := paths[:len(above)+len(e.Name)]
+		paths = paths[len(name):]
 		if strings.HasPrefix(e.Name, ".") {
 			continue
 		}
-		name := above + e.Name
 		if e.Kind != Directory {
 			if err := fn(name, e); err != nil {
 				return err
@@ -150,6 +152,21 @@ func (d *Dir) branch(dir string, entries []Entry, depth int, left *int, fn func(
 		}
 	}
 	return nil
+}
+
+// joined is the paths of entries, end to end: one string in the place of thousands.
+func joined(above string, entries []Entry) string {
+	size := 0
+	for i := range entries {
+		size += len(above) + len(entries[i].Name)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := range entries {
+		b.WriteString(above)
+		b.WriteString(entries[i].Name)
+	}
+	return b.String()
 }
 
 // twig visits one directory, or reports why not.
