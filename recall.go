@@ -1,12 +1,10 @@
 package scribe
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +42,7 @@ func (p *pace) start() (stop func()) {
 type Hit struct {
 	Memory  Memory // without its text
 	Room    string // Options.Name of the room that holds it
-	Score   int64  // millionths; comparable within one room and answer only
+	Score   int64  // millionths; comparable within one room and answer only, so rooms are merged by rank
 	Snippet string // the best window of the body, as it is stored
 	Text    string // the hit for a model: one line of our own, and the snippet quoted as data
 	Flagged bool   // Text is marked: part of the memory reads like an instruction
@@ -296,7 +294,10 @@ func hitText(h Hit, query string) (text string, flagged bool) {
 }
 
 // Recall searches what the guard may be shown, in the rooms of its session. It does
-// not lower the guard's ceiling: only memories at or above it are looked at.
+// not lower the guard's ceiling: only memories at or above it are looked at. Several
+// rooms take turns: the best hit of each, the session's own room first and the others
+// in the order given to [Room.Session], then the second best of each, up to Query.Max
+// in all.
 func (g *Guard) Recall(ctx context.Context, q Query) ([]Hit, error) {
 	if !g.alive() {
 		return nil, fmt.Errorf("guard: %w", fs.ErrClosed)
@@ -315,7 +316,8 @@ func (g *Guard) search(ctx context.Context, q Query) (a answer, err error) {
 		return a, err
 	}
 	ceiling := g.author().ceiling
-	for _, r := range append([]*Room{g.session.room}, g.session.also...) {
+	var ranked [][]Hit
+	for _, r := range g.session.rooms() {
 		one, err := r.search(ctx, q, ceiling)
 		if err != nil {
 			return answer{}, err
@@ -325,18 +327,37 @@ func (g *Guard) search(ctx context.Context, q Query) (a answer, err error) {
 				one.hits[i].Text = "- in the room " + r.opts.Name + ":\n  " + one.hits[i].Text
 			}
 		}
-		a.hits = append(a.hits, one.hits...)
+		ranked = append(ranked, one.hits)
 		for reason, n := range one.drops {
 			a.drop(reason, n)
 		}
 	}
-	slices.SortStableFunc(a.hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
+	a.hits = interleave(ranked)
 	if len(a.hits) > most {
 		a.drop(dropBudget, len(a.hits)-most)
 		a.hits = a.hits[:most]
 	}
 	a.fit(q)
 	return a, nil
+}
+
+// interleave merges what several rooms ranked: the best of each, in the order of the rooms,
+// then the second best of each. Their scores are not compared. What a match is
+// worth depends on how rare the word and how long the memory is for its room: one text has
+// another score in each.
+func interleave(rooms [][]Hit) []Hit {
+	var all []Hit
+	for rank := 0; ; rank++ {
+		before := len(all)
+		for _, hits := range rooms {
+			if rank < len(hits) {
+				all = append(all, hits[rank])
+			}
+		}
+		if len(all) == before {
+			return all
+		}
+	}
 }
 
 // recall answers the recall tool.

@@ -353,7 +353,8 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 	try.rows = map[memoryIn]int64{}
 	pace := pace{now: s.room.opts.Now}
 	version := make([]string, 0, len(rooms))
-	var all []Hit
+	ranked := make([][]Hit, len(rooms))
+	seen := map[string]bool{}
 	for i, r := range rooms {
 		found, err := r.search(try.ctx, Query{Text: try.query, Max: 2 * maxSuggest, pace: &pace}, UserObserved)
 		try.took.rank = pace.ranking
@@ -375,17 +376,18 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 			switch {
 			case wroteIt(state.Accepted[h.Memory.Path], own):
 				try.dropped = append(try.dropped, drop{"rank", dropOwn, h.Room, h.Memory.Path, 0})
-			case slices.ContainsFunc(all, func(o Hit) bool { return o.Memory.Hash == h.Memory.Hash }):
+			case seen[h.Memory.Hash]:
 				try.dropped = append(try.dropped, drop{"rank", dropDuplicate, h.Room, h.Memory.Path, 0})
 			default:
 				if i > 0 {
 					h.Text = "- in the room " + r.opts.Name + ":\n  " + h.Text // its paths mean nothing to the memory tool here
 				}
-				all = append(all, h)
+				seen[h.Memory.Hash] = true
+				ranked[i] = append(ranked[i], h)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+	all := interleave(ranked)
 	for _, h := range all[min(maxSuggest, len(all)):] {
 		try.dropped = append(try.dropped, drop{"rank", dropBudget, h.Room, h.Memory.Path, 0})
 	}
