@@ -53,7 +53,7 @@ func (x *Index) Encode() (head, body []byte, ok bool) {
 	if len(x.slots) > x.live {
 		x.compact()
 	}
-	if !x.whole() {
+	if !x.Load() {
 		return nil, nil, false
 	}
 	le := binary.LittleEndian

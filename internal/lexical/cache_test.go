@@ -52,7 +52,7 @@ func bytesOf(t failer, x *Index) int {
 // in the body when it is used.
 func TestCacheFaults(t *testing.T) {
 	head, body := encoded(t, sample())
-	if x, err := from(head, body); err != nil || !x.whole() {
+	if x, err := from(head, body); err != nil || !x.Load() {
 		t.Fatal(err)
 	}
 	for i := range head {
@@ -72,13 +72,13 @@ func TestCacheFaults(t *testing.T) {
 		bad := slices.Clone(body)
 		bad[i] ^= 0x41
 		for what, bad := range map[string][]byte{"changed": bad, "cut": body[:i]} {
-			if x, err := from(head, bad); err != nil || x.whole() || !x.Broken() {
+			if x, err := from(head, bad); err != nil || x.Load() || !x.Broken() {
 				t.Errorf("body %s at %d: %v", what, i, err)
 			}
 		}
 	}
 	empty, none := encoded(t, New())
-	if x, err := from(empty, none); err != nil || x.Len() != 0 || !x.whole() {
+	if x, err := from(empty, none); err != nil || x.Len() != 0 || !x.Load() {
 		t.Errorf("of an empty index: %v", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestBodyFails(t *testing.T) {
 		if _, drops := x.Search(Query{Text: "w1 w2 w3", Max: 5}); after < 2 && !x.Broken() {
 			t.Errorf("failing after %d, the search says %+v", after, drops)
 		}
-		if x.whole() || !x.Broken() {
+		if x.Load() || !x.Broken() {
 			t.Errorf("failing after %d: not broken", after)
 		}
 		if _, _, ok := x.Encode(); ok {
@@ -187,7 +187,7 @@ func use(t *testing.T, x *Index) {
 	}
 	x.compact()
 	if head, body, ok := x.Encode(); ok {
-		if y, err := from(head, body); err != nil || !y.whole() {
+		if y, err := from(head, body); err != nil || !y.Load() {
 			t.Errorf("encoded once more: %v", err)
 		}
 	}

@@ -161,7 +161,7 @@ func (k key) place() uint32 {
 // Put adds a document, in the place of one with the same ID. Its cost is that of
 // its own tokens, whatever the size of the index.
 func (x *Index) Put(d Doc) {
-	if !x.whole() {
+	if !x.Load() {
 		return
 	}
 	x.Remove(d.ID)
@@ -345,7 +345,7 @@ func (x *Index) eachTerm(s *slot, f func(id uint32)) {
 // Remove takes a document out. An unknown ID is no error.
 func (x *Index) Remove(id string) {
 	at, ok := x.ids[id]
-	if !ok || !x.whole() {
+	if !ok || !x.Load() {
 		return
 	}
 	delete(x.ids, id)

@@ -90,8 +90,8 @@ func (w *raw) readAll(runs []run) bool {
 func (w *raw) fill(r io.ReaderAt, runs []run) error {
 	for _, run := range runs {
 		from, to := run.from*pageSize, min(run.to*pageSize, len(w.data))
-		if n, err := r.ReadAt(w.data[from:to], int64(from)); n < to-from {
-			return err
+		if n, _ := r.ReadAt(w.data[from:to], int64(from)); n < to-from {
+			return errCache
 		}
 		for at := run.from; at < run.to; at++ {
 			page := w.data[at*pageSize : min((at+1)*pageSize, to)]
@@ -123,11 +123,10 @@ func (m marks) drop(i uint32) { m[i/64].And(^(uint64(1) << (i % 64))) }
 // answers mean nothing then: it is to be built anew.
 func (x *Index) Broken() bool { return x.broken.Load() }
 
-// Load reads all of a decoded index that was not read yet: its encoded form is about to go.
-func (x *Index) Load() { x.whole() }
-
-// whole is Load, for who changes the index. It reports whether the index is one.
-func (x *Index) whole() bool {
+// Load reads all of a decoded index that was not read yet, and reports whether it is one. It
+// needs the index to itself. Whatever changes the index calls it; who is about to lose the
+// encoded form does too.
+func (x *Index) Load() bool {
 	w := x.raw
 	if w == nil || w.done || x.Broken() {
 		return !x.Broken()
