@@ -170,7 +170,7 @@ func (x *Index) Put(d Doc) {
 		w.emit = x.take
 	}
 	if n := len(w.known); n < maxKnown && n <= x.dict.len() {
-		w.known = make([]surface, max(256, 4*n))
+		w.known = make([]surface, min(max(256, 4*n), maxKnown))
 	}
 	w.placed, w.extra, w.tokens = w.placed[:0], w.extra[:0], 0
 	s := slot{id: d.ID, day: d.Day, sum: d.Sum}
