@@ -19,7 +19,7 @@ const (
 	maxCheckpoint  = 256 << 20 // bytes; a memory takes some three hundred
 	// checkpointRows is how many rows Open decodes, at some four microseconds each, before
 	// it writes a new checkpoint.
-	checkpointRows = 2_000
+	checkpointRows = 500
 )
 
 // checkpoint is what the journal's first Bytes bytes add up to: a cache, so that opening a
