@@ -44,6 +44,7 @@ var allowed = map[string]string{
 	"internal/strictjson": pureStd,
 	"internal/due":        pureStd,
 	"internal/gate":       pureStd + " golang.org/x/text/unicode/norm",
+	"internal/cli":        pureStd + " flag", // of programs: no other row has it, so that no importer compiles it
 	"internal/rootfs":     pureStd + " context crypto/rand io/fs math/rand/v2 os path path/filepath syscall unsafe internal/relpath internal/fold",
 }
 

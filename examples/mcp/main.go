@@ -21,7 +21,7 @@ import (
 	"path/filepath"
 
 	"github.com/memoryroom/scribe"
-	"github.com/memoryroom/scribe/examples/internal/cli"
+	"github.com/memoryroom/scribe/internal/cli"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memoryroom/scribe/examples/internal/cli"
+	"github.com/memoryroom/scribe/internal/cli"
 )
 
 // audit is what the rows of a shadow audit add up to. They say what a search did, and not

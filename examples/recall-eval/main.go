@@ -46,7 +46,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memoryroom/scribe/examples/internal/cli"
+	"github.com/memoryroom/scribe/internal/cli"
 	"github.com/memoryroom/scribe/internal/lexical"
 )
 

@@ -41,7 +41,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/memoryroom/scribe/examples/internal/cli"
+	"github.com/memoryroom/scribe/internal/cli"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -21,7 +21,7 @@ import (
 	"path/filepath"
 
 	"github.com/memoryroom/scribe"
-	"github.com/memoryroom/scribe/examples/internal/cli"
+	"github.com/memoryroom/scribe/internal/cli"
 )
 
 // conversation is a made-up session of a coding agent, as such agents record it.

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/memoryroom/scribe"
-	"github.com/memoryroom/scribe/examples/internal/cli"
+	"github.com/memoryroom/scribe/internal/cli"
 )
 
 // Program is the example of one host.

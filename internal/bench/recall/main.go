@@ -13,52 +13,37 @@
 package main
 
 import (
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"strconv"
-	"strings"
 	"text/tabwriter"
+
+	"github.com/memoryroom/scribe/internal/cli"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("recall", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	sizes := flags.String("n", "1000,10000", "numbers of notes, with commas")
+	flags := cli.Flags("recall", "[-n N,N | -cases DIR] [-queries N] [-room]", errs)
+	sizes := cli.Numbers{1000, 10_000}
+	flags.Var(&sizes, "n", "numbers of notes, with commas")
 	queries := flags.Int("queries", 100, "queries, of all kinds together")
 	cases := flags.String("cases", "", "a folder of labelled English sets, as examples/recall-eval reads them; instead of made-up notes")
 	room := flags.Bool("room", false, "measure a room of files too")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
 	}
 	if *cases != "" {
 		c, err := labelled(*cases, *queries)
 		if err == nil {
 			err = measure(out, c, *room)
 		}
-		if err != nil {
-			fmt.Fprintln(errs, "recall:", err)
-			return 1
-		}
-		return 0
+		return cli.Ended(flags, err)
 	}
-	for _, s := range strings.Split(*sizes, ",") {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			fmt.Fprintf(errs, "recall: -n takes numbers, not %q\n", s)
-			return 2
-		}
+	for _, n := range sizes {
 		if err := measure(out, corpus(n, *queries), *room); err != nil {
-			fmt.Fprintln(errs, "recall:", err)
-			return 1
+			return cli.Ended(flags, err)
 		}
 	}
 	return 0

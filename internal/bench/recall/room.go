@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/memoryroom/scribe"
+	"github.com/memoryroom/scribe/internal/bench/recall/adopted"
 )
 
 // roomOf measures a room of files: what a process pays that opens it and asks once.
@@ -18,19 +19,8 @@ func roomOf(out io.Writer, c *notes, dir string, all []result) error {
 		return err
 	}
 	o := &scribe.Options{Limits: scribe.Limits{Memories: len(c.all)}}
-	r, err := scribe.Open(at, o)
+	r, err := adopted.Open(ctx, at, o)
 	if err != nil {
-		return err
-	}
-	var seen []scribe.Memory
-	for m, err := range r.List(ctx, "unaccepted") {
-		if err != nil {
-			return err
-		}
-		m.Text = ""
-		seen = append(seen, m)
-	}
-	if _, err := r.Adopt(ctx, scribe.UserObserved, seen...); err != nil {
 		return err
 	}
 	time.Sleep(3 * time.Second) // a file younger than two seconds is read again

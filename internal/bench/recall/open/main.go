@@ -13,7 +13,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -21,50 +20,40 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/memoryroom/scribe"
+	"github.com/memoryroom/scribe/internal/bench/recall/adopted"
+	"github.com/memoryroom/scribe/internal/cli"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) int {
-	flags := flag.NewFlagSet("open", flag.ContinueOnError)
-	flags.SetOutput(errs)
-	sizes := flags.String("n", "1000,10000", "numbers of notes, with commas")
+	flags := cli.Flags("open", "[-n N,N] [-rounds N]", errs)
+	sizes := cli.Numbers{1000, 10_000}
+	flags.Var(&sizes, "n", "numbers of notes, with commas")
 	rounds := flags.Int("rounds", 9, "processes of each kind")
 	room := flags.String("room", "", "only open this room, search it and end")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return 0
-		}
-		return 2
+	if code, ok := cli.Parse(flags, args); !ok {
+		return code
+	}
+	if *rounds < 1 {
+		return cli.Wrong(flags, "-rounds takes a number from 1 on, not %d", *rounds)
 	}
 	if *room != "" {
-		if err := visit(*room); err != nil {
-			fmt.Fprintln(errs, "open:", err)
-			return 1
-		}
-		return 0
+		return cli.Ended(flags, visit(*room))
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "notes\tMB\twithout cache, ms\twith cache, ms\tripgrep, ms\tratio\tcache/text\t")
-	for _, s := range strings.Split(*sizes, ",") {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || *rounds < 1 {
-			fmt.Fprintf(errs, "open: -n and -rounds take numbers, not %q and %d\n", s, *rounds)
-			return 2
-		}
+	for _, n := range sizes {
 		if err := measure(w, n, *rounds); err != nil {
-			fmt.Fprintln(errs, "open:", err)
-			return 1
+			return cli.Ended(flags, err)
 		}
 	}
-	_ = w.Flush()
-	return 0
+	return cli.Ended(flags, w.Flush())
 }
 
 // question is asked of every room; asked is the word that ripgrep looks for.
@@ -74,9 +63,11 @@ const (
 	most     = 1_000_000 // memories of a room
 )
 
+func options() *scribe.Options { return &scribe.Options{Limits: scribe.Limits{Memories: most}} }
+
 // visit is what a process does that is measured.
 func visit(dir string) error {
-	r, err := scribe.Open(dir, &scribe.Options{Limits: scribe.Limits{Memories: most}})
+	r, err := scribe.Open(dir, options())
 	if err != nil {
 		return err
 	}
@@ -97,7 +88,11 @@ func measure(w io.Writer, n, rounds int) error {
 	if err != nil {
 		return err
 	}
-	if err := adopt(dir); err != nil {
+	r, err := adopted.Open(context.Background(), dir, options())
+	if err != nil {
+		return err
+	}
+	if err := r.Close(); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -186,29 +181,9 @@ func write(dir string, n int) (size int, err error) {
 	return size, nil
 }
 
-// adopt accepts all that lies in a room.
-func adopt(dir string) error {
-	ctx := context.Background()
-	r, err := scribe.Open(dir, &scribe.Options{Limits: scribe.Limits{Memories: most}})
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var seen []scribe.Memory
-	for m, err := range r.List(ctx, "unaccepted") {
-		if err != nil {
-			return err
-		}
-		m.Text = ""
-		seen = append(seen, m)
-	}
-	_, err = r.Adopt(ctx, scribe.UserObserved, seen...)
-	return err
-}
-
 // keep opens a room as a host does, so that closing it keeps a cache.
 func keep(dir string) error {
-	r, err := scribe.Open(dir, &scribe.Options{Limits: scribe.Limits{Memories: most}})
+	r, err := scribe.Open(dir, options())
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,6 @@
-// Package cli is what the command lines of the example programs share: flags that end with
-// one exit code whatever is wrong with them, and a result for people or as JSON.
+// Package cli is what the command lines of examples and benchmarks share: flags that end
+// with one exit code whatever is wrong with them, and a result for people or as JSON. No
+// package of the library imports it.
 //
 // Exit codes: 0; 1 when the program could not run; 2 for wrong flags.
 package cli
@@ -10,6 +11,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 )
 
 // Flags gives an empty set of flags that reports to errs. usage is what follows the
@@ -36,6 +39,32 @@ func Parse(flags *flag.FlagSet, args []string) (code int, ok bool) {
 		return Wrong(flags, "unexpected argument %q: every input has a flag", flags.Arg(0)), false
 	}
 	return 0, true
+}
+
+// Numbers is a flag that takes whole numbers from 1 on, with commas between them.
+type Numbers []int
+
+// String gives the numbers as the flag takes them.
+func (ns *Numbers) String() string {
+	var words []string
+	for _, n := range *ns {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, ",")
+}
+
+// Set takes the place of the numbers that were there.
+func (ns *Numbers) Set(text string) error {
+	var all Numbers
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return errors.New("it takes numbers from 1 on, with commas between them")
+		}
+		all = append(all, n)
+	}
+	*ns = all
+	return nil
 }
 
 // Wrong says what is wrong with the flags and what they are, and gives the exit code for it.
