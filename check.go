@@ -276,12 +276,12 @@ func (c *inspection) topics(context.Context) error {
 // pending compares what waits with its rows.
 func (c *inspection) pending(context.Context) error {
 	for id, held := range journal.Sorted(c.w.state.Pending) {
-		data, err := c.room.disk.LibRead(pendingName(id), maxPendingFile)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			c.add("check.pending", pendingName(id), "a held candidate is missing", "run Check with repair: it is withdrawn, and can be proposed again")
-		case err != nil || journal.Sum(data) != held.Hash:
-			c.add("check.pending", pendingName(id), "a held candidate was changed", "refuse it; it can be proposed again")
+		if _, _, err := c.room.readHeld(id, held); err != nil {
+			message, fix := heldTrouble(err)
+			if errors.Is(err, fs.ErrNotExist) {
+				fix = "run Check with repair: it is withdrawn, and can be proposed again"
+			}
+			c.add("check.pending", pendingName(id), message, fix)
 		}
 	}
 	names, err := c.room.disk.LibList("pending")

@@ -108,15 +108,31 @@ func lostHeld(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotHeld) || errors.As(err, &refusal)
 }
 
+// heldTrouble says why a held candidate could not be given, and what the operator may do.
+func heldTrouble(err error) (message, fix string) {
+	const again = "refuse it; it can be proposed again"
+	switch refusal := (*rootfs.Refusal)(nil); {
+	case errors.Is(err, fs.ErrNotExist):
+		return "the held candidate is missing", again
+	case errors.Is(err, errNotHeld):
+		return "the held candidate was changed", again
+	case errors.As(err, &refusal):
+		return "no plain file lies where the held candidate was", again
+	default:
+		return "the held candidate cannot be read: the disk, or the file's permissions, refuse it", "mend that and list again, or refuse it unread"
+	}
+}
+
 // pendingMemories lists what waits for the operator.
 func (r *Room) pendingMemories(w *world) ([]Memory, error) {
 	var all []Memory
 	for id, held := range journal.Sorted(w.state.Pending) {
 		h, whole, err := r.readHeld(id, held)
 		if err != nil {
+			message, fix := heldTrouble(err)
 			all = append(all, Memory{
 				Path: held.Path, Stage: stagePending, ID: id, Hash: held.Hash,
-				Findings: []Finding{refuse("check.pending", Held, "", "the held candidate is missing or was changed", "refuse it; it can be proposed again")},
+				Findings: []Finding{refuse("check.pending", Held, "", message, fix)},
 			})
 			continue
 		}
@@ -289,7 +305,8 @@ func (r *Room) decide(b *batch, w *world, res Resolution, members int) (Verdict,
 		return Verdict{}, err
 	}
 	if err != nil {
-		return verdict(memory, refuse("stale.pending", Rejected, "id", "the held candidate is missing or was changed", "refuse it; it can be proposed again")), nil
+		message, fix := heldTrouble(err)
+		return verdict(memory, refuse("stale.pending", Rejected, "id", message, fix)), nil
 	}
 	plan := held.Plan
 	if plan == "" && len(res.Supersedes) > 0 {
