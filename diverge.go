@@ -1,6 +1,7 @@
 package scribe
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -406,41 +407,53 @@ func (d *divergence) takeBack(path string, here journal.Accepted) []journal.Row 
 // to decide.
 func (d *divergence) bringPurges() error {
 	for _, p := range d.there.purges {
-		var rows []journal.Row
 		named := map[string]bool{}
 		for _, memory := range p.memories {
 			m := d.shared(memory)
 			d.wiped[memory] = true
-			row := byJoin(journal.OpPurge, m.here.at, journal.Origin{By: byOperator})
+			at, spared := m.here.at, ""
 			switch {
 			case m.here.stands && m.here.Hash != m.was.Hash:
-				row.New = m.here.Hash
-			case named[row.Path] || !m.here.stands && !d.free(row.Path):
+				spared = m.here.Hash
+			case named[at] || !m.here.stands && !d.free(at):
 				continue // another memory has its name by now
 			}
-			named[row.Path] = true
-			rows = append(rows, row)
+			named[at] = true
+			if err := d.add(d.purgeOf(p, at, spared)...); err != nil {
+				return err
+			}
 		}
 		here, stands := d.j.state.Accepted[p.path]
 		again := stands && here.Hash == d.fork.Tombs[p.path].Hash // what had gone from there before
-		if !named[p.path] && (again || d.alone(p)) {
-			rows = append(rows, byJoin(journal.OpPurge, p.path, journal.Origin{By: byOperator}))
-		}
-		if err := d.add(rows...); err != nil {
-			return err
+		if !named[p.path] && (again || d.free(p.path)) {
+			if err := d.add(d.purgeOf(p, p.path, "")...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// alone reports whether nothing is at the path of a purge, here, but what it took.
-func (d *divergence) alone(p purged) bool {
-	for name, a := range d.j.state.Archived {
-		if a.Path == p.path && !slices.Contains(p.memories, d.here.kept[name]) {
-			return false
+// purgeOf lists the rows that carry out at a path what the other side purged, and spare a text.
+// A purge takes all that was retired under a name: what of it the other side's did not take goes
+// to the archive again.
+func (d *divergence) purgeOf(p purged, path, spared string) []journal.Row {
+	row := byJoin(journal.OpPurge, path, journal.Origin{By: byOperator})
+	row.New = spared
+	rows := []journal.Row{row}
+	for name, a := range journal.Sorted(d.j.state.Archived) {
+		if d.j.state.Called(a.Path, path, a.Retired) && !slices.Contains(p.memories, d.here.kept[name]) {
+			rows = append(rows, stowing(a))
 		}
 	}
-	return d.free(p.path)
+	return rows
+}
+
+// stowing is the row that puts into the archive here what a side retired.
+func stowing(a journal.Archived) journal.Row {
+	row := accepting(journal.OpStow, a.Path, "", a.Accepted)
+	row.Category, row.Link = a.Category, a.SupersededBy
+	return row
 }
 
 // addNames adds a row for each name that a memory had on the other side alone. It stands at
@@ -484,8 +497,8 @@ func (d *divergence) retired() []journal.Row {
 			}
 			continue
 		}
-		row := accepting(journal.OpStow, a.Path, "", a.Accepted)
-		row.Category = a.Category
+		row := stowing(a)
+		row.Link = "" // what took its place there may be another memory here
 		rows = append(rows, row)
 	}
 	return rows
@@ -498,7 +511,7 @@ func (d *divergence) waiting() []journal.Row {
 	for id, h := range journal.Sorted(d.there.state.Pending) {
 		_, before := d.fork.Pending[id]
 		_, now := d.here.state.Pending[id]
-		if before || now || d.erasedAt(h.Path) || d.erasedAt(h.To) || d.room.heldBytes(id, h.Hash) == nil {
+		if before || now || d.ofErased(h) || d.room.heldBytes(id, h.Hash) == nil {
 			continue
 		}
 		row := byJoin(journal.OpHold, h.Path, h.Origin)
@@ -516,13 +529,19 @@ func (d *divergence) waiting() []journal.Row {
 	return rows
 }
 
-// erasedAt reports whether what a path stands for there, or stood for last, was purged here.
-func (d *divergence) erasedAt(path string) bool {
-	memory, stands := d.there.stands[path]
-	if !stands {
-		memory = d.there.went[path]
+// ofErased reports whether a candidate that waits there is about a memory that was purged here,
+// under whatever name it was held.
+func (d *divergence) ofErased(h journal.Held) bool {
+	for memory := range d.here.erased {
+		at := d.there.at[memory]
+		last := cmp.Or(d.there.stands[at], d.there.went[at])
+		if last == memory || last == "" && d.there.state.Accepted[at].Hash == "" {
+			if d.there.state.Called(h.Path, at, h.Seq) || h.To == at {
+				return true
+			}
+		}
 	}
-	return d.here.erased[memory]
+	return false
 }
 
 // refusals lists the rows for what the operator refused on the other side.

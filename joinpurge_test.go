@@ -174,3 +174,60 @@ func TestPurgeSparesATwin(t *testing.T) {
 		wellOnDisk(t, "joined", r)
 	})
 }
+
+// TestPurgeOfWhatWaits: what waits on the other side for a memory that was purged here goes with
+// it, under the name that it was held under too.
+func TestPurgeOfWhatWaits(t *testing.T) {
+	ctx := context.Background()
+	for _, renamed := range []bool{false, true} {
+		bothWays(t, fmt.Sprintf("renamed=%v", renamed), func(t *testing.T, mine, theirs *Room, m Memory, join func() (*Room, *rootfs.Mem)) {
+			must1(mine.Purge(ctx, "m.md", "asked to"))
+			wantAccepted(t, must1(theirs.Adopt(ctx, UserVerified, m))[0])
+			if v := offer(t, theirs, UserObserved, Candidate{Path: "m.md", Old: "a.example", New: "b.example"}); v.Outcome != Held {
+				t.Fatal(v)
+			}
+			if renamed {
+				wantAccepted(t, byHand(t, theirs, Candidate{Path: "m.md", To: "n.md"}))
+			}
+			r, mem := join()
+			if got := listed(t, r, stagePending); len(got) > 0 {
+				t.Errorf("it waits: %v", got)
+			}
+			for at, data := range everyFile(t, mem, "") {
+				if strings.Contains(data, ".example") {
+					t.Errorf("%s holds purged text", at)
+				}
+			}
+			wellOnDisk(t, "joined", r)
+		})
+	}
+}
+
+// TestPurgeSparesTheArchive: a purge that was joined takes the memory under the name that it has
+// here, and not who was retired under that name before.
+func TestPurgeSparesTheArchive(t *testing.T) {
+	for _, edited := range []bool{false, true} {
+		bothWays(t, fmt.Sprintf("edited=%v", edited), func(t *testing.T, mine, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+			must1(mine.Purge(context.Background(), "m.md", "asked to"))
+			store(t, theirs, UserObserved, Candidate{Path: "n.md", Text: "Retired.\n"})
+			must1(theirs.Archive(context.Background(), "expired", "", "n.md"))
+			wantAccepted(t, byHand(t, theirs, Candidate{Path: "m.md", To: "n.md"}))
+			if edited {
+				wantAccepted(t, byHand(t, theirs, Candidate{Path: "n.md", Old: "a.example", New: "b.example"}))
+			}
+			r, mem := join()
+			if got := listed(t, r, stageActive, stageChanged, stageArchived); len(got) != 2 || got[0].Path == "n.md" && got[0].Category != "expired" || shownOf(got)[0] != "n.md user-observed Retired.\n" {
+				t.Errorf("it holds %+v", got)
+			}
+			for at, data := range everyFile(t, mem, "") {
+				if strings.Contains(data, "a.example") {
+					t.Errorf("%s holds purged text", at)
+				}
+			}
+			if vs, err := r.Restore(context.Background(), "n.md"); err != nil || !edited && vs[0].Outcome != Accepted {
+				t.Errorf("restored: %v, %v", vs, err)
+			}
+			wellOnDisk(t, "joined", r, "check.changed")
+		})
+	}
+}

@@ -91,15 +91,14 @@ func (r *Room) since(ctx context.Context, seq int64, path string) (past, error) 
 	if err != nil {
 		return past{}, fmt.Errorf("rollback: %w", err)
 	}
-	back := past{seq: seq, then: then, paths: []string{path}}
 	var later []journal.Row
 	undone := map[int64]bool{}
 	err = r.eachRow(ctx, func(row journal.Row) bool {
 		switch {
-		case row.Seq <= seq || r.opts.Key != nil && !row.Verified:
+		case row.Seq <= seq || !r.vouched(row):
 		case row.Op == journal.OpAbort:
 			undone[row.Ref] = true
-		default:
+		case moves(row):
 			later = append(later, row)
 		}
 		return true
@@ -107,33 +106,36 @@ func (r *Room) since(ctx context.Context, seq int64, path string) (past, error) 
 	if err != nil {
 		return past{}, err
 	}
-	// Rows of one plan, and the two names of a rename, belong together; so do rows that
-	// touch what belongs together.
+	later = slices.DeleteFunc(later, func(row journal.Row) bool { return undone[row.Seq] })
+	return past{seq: seq, then: then, paths: together(later, path)}, nil
+}
+
+// together lists path, and then, sorted, the paths that rows changed together with it. Rows of
+// one plan, and the two names of a rename, belong together; so do rows that touch what belongs
+// together.
+func together(rows []journal.Row, path string) []string {
 	with, plans := map[string]bool{path: true}, map[string]bool{}
 	for grown := true; grown; {
 		grown = false
-		for _, row := range later {
-			if undone[row.Seq] || !moves(row) {
-				continue
+		for _, row := range rows {
+			names := []string{row.Path}
+			if opOfRow(row) == journal.OpRename && row.To != "" {
+				names = append(names, row.To)
 			}
-			renamed := row.To != "" && opOfRow(row) == journal.OpRename
-			if !with[row.Path] && !(renamed && with[row.To]) && !plans[row.Plan] {
+			if !plans[row.Plan] && !slices.ContainsFunc(names, func(name string) bool { return with[name] }) {
 				continue
 			}
 			if row.Plan != "" && !plans[row.Plan] {
 				plans[row.Plan], grown = true, true
 			}
-			grown = grown || !with[row.Path] || renamed && !with[row.To]
-			if with[row.Path] = true; renamed {
-				with[row.To] = true
+			for _, name := range names {
+				grown = grown || !with[name]
+				with[name] = true
 			}
 		}
 	}
 	delete(with, path)
-	others := slices.Collect(maps.Keys(with))
-	slices.Sort(others)
-	back.paths = append(back.paths, others...)
-	return back, nil
+	return append([]string{path}, slices.Sorted(maps.Keys(with))...)
 }
 
 // planEnd is the last row of the plan to which a row belongs: between its rows the room never
@@ -184,8 +186,8 @@ func (r *Room) setAllBack(b *batch, w *world, back past) ([]Verdict, error) {
 	if len(back.paths) > 1 {
 		plan = r.planID(w, back.paths[0])
 	}
-	var verdicts []Verdict
-	for _, path := range back.paths {
+	verdictOf := map[string]Verdict{}
+	for _, path := range leaveFirst(w.state, back) {
 		acc, stood := back.then.Accepted[path]
 		row := journal.Row{Change: journal.Change{Op: journal.OpRollback, Path: path, Trust: acc.Trust}, Decision: d, Group: journal.Group{Plan: plan}}
 		v := Verdict{Outcome: Accepted, Memory: Memory{Path: path, Hash: acc.Hash}}
@@ -200,7 +202,11 @@ func (r *Room) setAllBack(b *batch, w *world, back past) ([]Verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		verdicts = append(verdicts, v)
+		verdictOf[path] = v
+	}
+	var verdicts []Verdict
+	for _, path := range back.paths {
+		verdicts = append(verdicts, verdictOf[path])
 	}
 	heirs := map[string]bool{} // what stays, and took the place of what never went
 	for _, a := range gone {
@@ -215,6 +221,29 @@ func (r *Room) setAllBack(b *batch, w *world, back past) ([]Verdict, error) {
 		}
 	}
 	return verdicts, nil
+}
+
+// leaveFirst orders the paths so that what stands at one goes back to its earlier name before
+// another memory comes to it: the names of the two would become one's. Where some changed places
+// in a circle there is no such order.
+func leaveFirst(state *journal.State, back past) []string {
+	var order []string
+	seen := map[string]bool{}
+	var visit func(path string)
+	visit = func(path string) {
+		seen[path] = true
+		row := journal.Row{Change: journal.Change{Op: journal.OpRollback, Path: path, Old: state.Accepted[path].Hash}, Decision: journal.Decision{Ref: back.seq}}
+		if to := row.Back(state.Former[path]); slices.Contains(back.paths, to) && !seen[to] {
+			visit(to)
+		}
+		order = append(order, path)
+	}
+	for _, path := range back.paths {
+		if !seen[path] {
+			visit(path)
+		}
+	}
+	return order
 }
 
 // asThen reports whether a path is as it was: the same accepted text at the same trust, on
