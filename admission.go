@@ -16,16 +16,22 @@ import (
 
 // Candidate is a proposed change to one memory. It is one of
 //
-//	add or replace   Text is the whole file, frontmatter of its own included
+//	add              Text is the whole file, frontmatter of its own included
+//	replace          the same, with Base
 //	edit             Old, which occurs exactly once in the stored file, becomes New
 //	new labels       Base is set, Text empty: the named fields change, the body stays
 //	remove           Remove: the memory goes to the archive, it is never erased
 //	rename           To is the new path
 //
+// Base is the Hash of the [Memory] that the change was made from: where another text
+// stands by now, the verdict is ErrStale. Without it a Text that would replace another is
+// held from a guard, and ErrStale from the operator; the other operations apply to
+// whatever stands.
+//
 // Description, Type, Key, Topic, Tags and VerifyWhen are the labels: they are written
-// as frontmatter; without them the file is exactly the bytes of Text. The five
-// operations share one struct, so that a proposal is one value that can be logged,
-// queued and decoded.
+// as frontmatter; without them the file is exactly the bytes of Text. All operations
+// share one struct, so that a proposal is one value that can be logged, queued and
+// decoded.
 type Candidate struct {
 	Path        string // relative, slash-separated, ends in ".md"
 	Description string // one line for the index; "" leaves it to the first line of the body
@@ -38,7 +44,7 @@ type Candidate struct {
 	Old, New    string
 	Remove      bool
 	To          string
-	Base        string   // hash of the memory that the change builds on; "": it must not exist (Text), or anchored by Old
+	Base        string   // see above
 	Supersedes  []string // paths that this memory takes the place of; only the operator's hand may name any
 }
 

@@ -415,7 +415,7 @@ func (s *Session) Commit(ctx context.Context, sn Snapshot) error {
 	s.mu.Lock()
 	h, known := s.handouts[sn.Hash]
 	s.mu.Unlock()
-	stale := fmt.Errorf("commit: the text is not the newest of this session: %w", ErrStale)
+	stale := fmt.Errorf("commit: the text is not the newest of this session; ask for it again: %w", ErrStale)
 	err := s.save(ctx, func(st *sessionState) {
 		switch {
 		case known && h.said != "":

@@ -21,7 +21,7 @@ type Resolution struct {
 	ID, Hash   string   // of the pending Memory as it was listed
 	Approve    bool     // false: refused, and remembered, so that it can not come back
 	Withdraw   bool     // with Approve false: given up and not remembered; it may be proposed again
-	Trust      Trust    // what the approved memory is worth; zero: what the candidate had
+	Trust      Trust    // what the approved memory is worth; zero: what the candidate had, which may be too little to be shown
 	Supersedes []string // paths that it takes the place of: they go to the archive
 	By, Reason string   // for the audit: at most 128 and 1,024 bytes, without credentials and hidden characters
 }

@@ -101,6 +101,9 @@ func Open(dir string, opts *Options) (*Room, error) {
 	if err != nil {
 		return nil, err
 	}
+	if dir == "" {
+		return nil, fmt.Errorf("open room: no directory is named: %w", fs.ErrInvalid)
+	}
 	disk, err := rootfs.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open room: %w", err)

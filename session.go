@@ -340,8 +340,9 @@ func (s *Session) Ceiling() Trust {
 
 // Guard is for the main agent ("remember this"): our tools alone, at the session's
 // ceiling and never above user-observed. user holds the user's messages of this turn:
-// what is verbatim in one of them may be stamped above the ceiling, up to
-// user-verified; what they hold besides (fenced, quoted or very long text) counts as
+// a memory of which each line is verbatim in one of them is stamped user-verified,
+// whatever the ceiling (words of the model's own among it, a Key or a Description too,
+// end that); what they hold besides (fenced, quoted or very long text) counts as
 // external-web. What the guard views by name lowers the session with it.
 func (s *Session) Guard(turn int, user ...string) *Guard {
 	if s == nil || s.room == nil {

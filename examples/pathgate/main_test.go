@@ -29,8 +29,8 @@ func TestOwnCases(t *testing.T) {
 	}
 }
 
-// TestPublishedTables holds the tables of README.md and SECURITY.md to what the program
-// prints: the names of the classes, how many cases each has, and our own column.
+// TestPublishedTables holds the table of SECURITY.md to what the program prints (the names of
+// the classes, how many cases each has, and our own column), and its sums in README.md.
 func TestPublishedTables(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the table counts devices and bind mounts, which only root can make")
@@ -41,10 +41,16 @@ func TestPublishedTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := 0
+		rows, least := 0, 10
+		if doc == "README.md" {
+			least = 2
+		}
 		for line := range strings.Lines(out) {
 			cells := strings.Split(line, "|")
 			if len(cells) < 5 || strings.Contains(line, "---") {
+				continue
+			}
+			if doc == "README.md" && !strings.Contains(cells[1], "all hostile") && !strings.Contains(cells[1], "refused") {
 				continue
 			}
 			rows++
@@ -52,7 +58,7 @@ func TestPublishedTables(t *testing.T) {
 				t.Errorf("%s has no row %q", doc, want)
 			}
 		}
-		if rows < 10 {
+		if rows < least {
 			t.Errorf("control: %d rows", rows)
 		}
 	}
