@@ -4,7 +4,7 @@
 //
 // Whatever can write an agent's memory owns its future: a poisoned web page or tool
 // result becomes a "memory" that fires weeks later. A legitimate memory and a
-// poisoned one are the same operation, so intent can not be seen. Capability can.
+// poisoned one are the same operation, so intent cannot be seen. Capability can.
 // scribe removes capability (the writer's tools), constrains what remains, gates
 // every write, and marks what is read back. It calls no model, uses no network,
 // starts no process and logs nothing.
@@ -20,7 +20,7 @@
 //	held        waiting for the operator in .scribe/pending; no model sees it
 //	accepted    these exact bytes at this path passed admission here, or the operator
 //	            accepted them
-//	unaccepted  bytes in the room that never were: left alone, counted, not shown
+//	unaccepted  bytes in the room that were never accepted: left alone, counted, not shown
 //	trust       who stands behind a text:
 //	            operator > user-verified > user-observed > external-tool > external-web
 //	            > unknown
@@ -54,8 +54,8 @@
 //
 // Every stage sees every field and the complete text as it would be stored, and
 // reports every reason it finds. The built-in stages run under the room's lock, against
-// what is being replaced. Where the host has rules of its own they run before the lock too,
-// and then the host's, without it.
+// what is being replaced. Where the host has rules of its own, the built-in stages also run
+// once before the lock, and then the host's rules, without it.
 //
 // # Trust
 //
@@ -142,7 +142,7 @@
 // is shown, the other's is kept, and the file is an outside change. A rename is carried out,
 // and what the other side did follows it. The lower of two trusts counts, and what the
 // operator took back or refused on one side, nothing done on the other brings into sight. An unresolved merge
-// is shown to no model and can not be adopted. Rows without a right MAC are kept aside.
+// is shown to no model and cannot be adopted. Rows without a right MAC are kept aside.
 //
 // # History
 //

@@ -15,9 +15,9 @@ import (
 // extracted before at this trust ("cursor"), the session had its share ("ceiling"),
 // or a newer request came while this one waited ("superseded").
 //
-// One writer of a process runs at a time. Of the requests that wait meanwhile the one with
-// the highest N stays, for each Turn.Low one: the parts of a turn that a host extracts
-// apart do not replace each other. The cursor moves only when run returns nil (a panic
+// In a process, a session runs one writer at a time. Of the requests that wait meanwhile
+// the one with the highest N is kept, one for each Turn.Low: the parts of a turn that a host
+// extracts apart do not replace each other. The cursor moves only when run returns nil (a panic
 // in it ends its guard and goes on to the caller). Where two processes run one turn it
 // moves once, and the share of the session is one for both. Cancelling ctx ends the wait;
 // a run in flight is the caller's to end.

@@ -1,20 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/memoryroom/scribe"
 	"github.com/memoryroom/scribe/examples/conformance"
+	"github.com/memoryroom/scribe/examples/internal/turn/turntest"
 	"google.golang.org/adk/agent"
 	"google.golang.org/adk/agent/llmagent"
 	"google.golang.org/adk/model"
@@ -183,15 +181,7 @@ func parts(calls []conformance.Call) (*genai.Content, error) {
 // TestTransfers: in a tree ADK adds a transfer tool by itself. The writer has none, and
 // where its configuration forgot to say so, the guard denies the call.
 func TestTransfers(t *testing.T) {
-	room, err := scribe.Open(filepath.Join(t.TempDir(), "room"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer room.Close()
-	memory, err := room.Session(t.Context(), "s", scribe.UserObserved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := turntest.Session(t)
 	g := memory.Guard(1)
 	forgetful := func(llm model.LLM, callbacks ...llmagent.BeforeToolCallback) (agent.Agent, error) {
 		tools, err := ours(g)
@@ -261,17 +251,4 @@ func TestUnguarded(t *testing.T) {
 
 // TestProgram runs the program: the turn ends, the writer runs, and its run is not ended
 // by what was refused.
-func TestProgram(t *testing.T) {
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-room", filepath.Join(t.TempDir(), "room")}, &out, &errs); code != 0 {
-		t.Fatalf("exit %d: %s", code, &errs)
-	}
-	for _, want := range []string{
-		`main says "Noted."`, "removed bash (narrow.shell)", `writer says "The deploys are noted."`,
-		"active deploys.md, user-verified", "pending hint.md",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("not printed: %q\n%s", want, &out)
-		}
-	}
-}
+func TestProgram(t *testing.T) { turntest.Program(t, run) }

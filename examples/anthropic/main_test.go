@@ -16,6 +16,7 @@ import (
 	"github.com/memoryroom/scribe/examples/anthropic/stub"
 	"github.com/memoryroom/scribe/examples/conformance"
 	"github.com/memoryroom/scribe/examples/internal/turn"
+	"github.com/memoryroom/scribe/examples/internal/turn/turntest"
 )
 
 // TestProgram runs the program without a key: the memory is there, the order waits, the
@@ -128,15 +129,7 @@ func TestServerTools(t *testing.T) {
 // TestLateTools: a tool that the runtime adds to the runner itself is one of the host's
 // acts, and the guard stands in front of it when it is added as ours are.
 func TestLateTools(t *testing.T) {
-	room, err := scribe.Open(filepath.Join(t.TempDir(), "room"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer room.Close()
-	session, err := room.Session(t.Context(), "s", scribe.UserObserved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := turntest.Session(t)
 	ran := false
 	late := naive{conformance.Tool{
 		Tool: scribe.Tool{Name: "late", Schema: json.RawMessage(`{"type":"object"}`)},

@@ -54,24 +54,20 @@ func strictArgs(ctx context.Context, w *world) error {
 			if a.raw && w.host.Decoded {
 				continue
 			}
-			before, err := w.files()
+			before, r, cerr, err := w.sent(ctx, wr, a.tool, a.args)
 			if err != nil {
 				return err
 			}
-			_ = w.didRun()
-			r, cerr := call(ctx, wr, a.tool, a.args)
 			w.attack(a.name, leaks(r), w.refusal(r, cerr), w.didRun(allNames()...), w.unchanged(before))
 		}
 		for _, a := range brokenArgs {
 			if a.raw && w.host.Decoded {
 				continue
 			}
-			before, err := w.files()
+			before, r, cerr, err := w.sent(ctx, wr, a.tool, a.args)
 			if err != nil {
 				return err
 			}
-			_ = w.didRun()
-			r, cerr := call(ctx, wr, a.tool, a.args)
 			if w.bare {
 				w.benign("broken/" + a.name)
 				continue

@@ -142,6 +142,17 @@ func call(ctx context.Context, wr Writer, tool, args string) (Result, error) {
 	return rs[0], err
 }
 
+// sent makes one call, and gives the files as they were before it. What ran earlier is
+// forgotten. err is the test's own; cerr is that of the call.
+func (w *world) sent(ctx context.Context, wr Writer, tool, args string) (before map[string]string, r Result, cerr, err error) {
+	if before, err = w.files(); err != nil {
+		return nil, r, nil, err
+	}
+	_ = w.didRun()
+	r, cerr = call(ctx, wr, tool, args)
+	return before, r, cerr, nil
+}
+
 // calls makes calls in one turn; there are always as many results.
 func calls(ctx context.Context, wr Writer, cs ...Call) ([]Result, error) {
 	rs, err := wr.Call(ctx, cs...)

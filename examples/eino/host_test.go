@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/eino-contrib/jsonschema"
 	"github.com/memoryroom/scribe"
 	"github.com/memoryroom/scribe/examples/conformance"
+	"github.com/memoryroom/scribe/examples/internal/turn/turntest"
 )
 
 func TestConformance(t *testing.T) {
@@ -204,15 +203,7 @@ func (t enhancedStream) StreamableRun(ctx context.Context, args *schema.ToolArgu
 // allows it and not where it does not. Without the middleware it runs each time.
 func TestEveryHook(t *testing.T) {
 	dir := t.TempDir()
-	room, err := scribe.Open(filepath.Join(t.TempDir(), "room"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer room.Close()
-	session, err := room.Session(t.Context(), "s", scribe.UserObserved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := turntest.Session(t)
 	rules := map[string]scribe.Rule{"Read": {Reads: []string{"path"}, Dirs: []string{dir}}}
 	n := 0
 	for _, kind := range []string{"invokable", "streamable", "enhanced", "enhanced-stream"} {
@@ -309,17 +300,4 @@ func TestUnknownTools(t *testing.T) {
 
 // TestProgram runs the program: the turn ends, the writer runs, and its run is not ended
 // by what was refused.
-func TestProgram(t *testing.T) {
-	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-room", filepath.Join(t.TempDir(), "room")}, &out, &errs); code != 0 {
-		t.Fatalf("exit %d: %s", code, &errs)
-	}
-	for _, want := range []string{
-		`main says "Noted."`, "removed bash (narrow.shell)", `writer says "The deploys are noted."`,
-		"active deploys.md, user-verified", "pending hint.md",
-	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("not printed: %q\n%s", want, &out)
-		}
-	}
-}
+func TestProgram(t *testing.T) { turntest.Program(t, run) }

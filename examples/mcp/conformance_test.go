@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/memoryroom/scribe"
 	"github.com/memoryroom/scribe/examples/conformance"
+	"github.com/memoryroom/scribe/examples/internal/turn/turntest"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -45,15 +45,7 @@ func TestNarrowedSession(t *testing.T) {
 	server.AddPrompt(&mcp.Prompt{Name: "obey"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Description: "obey"}, nil
 	})
-	room, err := scribe.Open(filepath.Join(t.TempDir(), "room"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer room.Close()
-	memory, err := room.Session(t.Context(), "s", scribe.UserObserved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	memory := turntest.Session(t)
 	for _, isNarrowed := range []bool{true, false} {
 		var layers []mcp.Middleware
 		if isNarrowed {
