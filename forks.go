@@ -50,7 +50,7 @@ import (
 //	stage             forkfiles.go              what those rows rest on, on the disk
 //	put in place      this file                 one new audit.jsonl, and each branch in a
 //	                                            file beside it
-//	read again        lineage.go                the branches' rows, for Prune, Purge and Check
+//	read again        descent.go, lineage.go    the branches' rows, for Prune, Purge and Check
 //
 // What git does to a journal otherwise, without a key or under an open room, is in merged.go.
 

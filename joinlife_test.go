@@ -273,15 +273,19 @@ func checkJoined(t *testing.T, rt *rapid.T, joined *clone, sides []*clone, parte
 		}
 	}
 	files := everyFile(t, joined.mem, "")
+	purges := slices.ContainsFunc(sides, func(c *clone) bool { return slices.Contains(slices.Collect(maps.Values(c.withdrawn)), "purge") })
 	for i, end := range ends {
 		for _, m := range end {
 			word := wordOf.FindString(m.Text)
 			erased := sides[0].withdrawn[word] == "purge" || sides[1].withdrawn[word] == "purge"
-			held := false
+			held, later := false, false
 			for at, text := range files {
 				held = held || text == m.Text && at != indexName
+				later = later || slices.Contains(wordOf.FindAllString(text, -1), word)
 			}
-			if !held && !erased {
+			// A purge takes the replaced texts of who had the name before, and leaves what it became.
+			replaced := later && !slices.ContainsFunc(ends[1-i], func(o Memory) bool { return o.Text == m.Text }) && purges
+			if !held && !erased && !replaced {
 				rt.Fatalf("side %d: %q, accepted at %s, is lost", i, m.Text, m.Path)
 			}
 		}
@@ -319,7 +323,6 @@ func checkJoined(t *testing.T, rt *rapid.T, joined *clone, sides []*clone, parte
 			rt.Fatalf("%s: %v", path, err)
 		}
 	}
-	purges := slices.ContainsFunc(sides, func(c *clone) bool { return slices.Contains(slices.Collect(maps.Values(c.withdrawn)), "purge") })
 	taken := func(f Finding) bool {
 		return slices.Contains([]string{"check.version", "check.archive"}, f.Rule) && purges && slices.ContainsFunc(slices.Collect(maps.Values(joined.r.ledger.state.Archived)), func(a journal.Archived) bool {
 			_, err := joined.r.version(a.Seq, a.Hash)

@@ -367,7 +367,7 @@ func (c *cycle) nothingLost(t *rapid.T, all []Memory) {
 	called := map[string][]string{} // what stands at a path, by what it was called before
 	note := func(path, hash string) {
 		if hash != "" {
-			lines[path] = merge(lines[path], map[string]bool{hash: true})
+			lines[path] = union(lines[path], map[string]bool{hash: true})
 		}
 	}
 	err := c.room.eachRow(context.Background(), func(row journal.Row) bool {
@@ -376,12 +376,12 @@ func (c *cycle) nothingLost(t *rapid.T, all []Memory) {
 			note(row.Path, row.New)
 		}
 		if row.To != "" {
-			lines[row.To] = merge(merge(lines[row.To], lines[row.Path]), map[string]bool{row.New: true})
+			lines[row.To] = union(union(lines[row.To], lines[row.Path]), map[string]bool{row.New: true})
 			called[row.To] = append(slices.Clone(called[row.Path]), row.Path)
 		}
 		if row.Op == journal.OpRollback { // a memory that goes back to a name takes along what it has become
 			for _, was := range called[row.Path] {
-				lines[was] = merge(lines[was], lines[row.Path])
+				lines[was] = union(lines[was], lines[row.Path])
 			}
 		}
 		if row.To != "" || row.Old != "" && row.New == "" {

@@ -88,7 +88,7 @@ func (r *Room) prune(ctx context.Context, p *pruning, reason string) error {
 // pruning is what a prune is to drop.
 type pruning struct {
 	upTo  map[string]int64 // by path: what ended there by that row goes
-	files []*kin           // the versions, by name
+	files []*textFile      // the versions, by name
 	last  int64            // rows up to it go with their files; 0: none
 	drop  []int64          // the files of the journal that go, by first row
 	base  []byte           // what they add up to
@@ -111,7 +111,7 @@ func (r *Room) planPrune(ctx context.Context, keep int, before time.Time) (*prun
 	if err != nil {
 		return nil, err
 	}
-	var twins []*kin
+	var twins []*textFile
 	stays := int64(0) // the oldest row of which a version stays that nothing rests on
 	for name, k := range journal.Sorted(lines.files) {
 		if !there[name] || !lines.needless(name) {
@@ -130,7 +130,7 @@ func (r *Room) planPrune(ctx context.Context, keep int, before time.Time) (*prun
 		}
 	}
 	for path := range p.upTo { // rows only about what goes
-		if !slices.ContainsFunc(p.files, func(k *kin) bool {
+		if !slices.ContainsFunc(p.files, func(k *textFile) bool {
 			return slices.ContainsFunc(k.ends, func(u until) bool { return u.path == path })
 		}) {
 			delete(p.upTo, path)

@@ -185,16 +185,6 @@ func (r *Room) purgeAt(ctx context.Context, seq int64) (p purge, err error) {
 	return p, err
 }
 
-func merge(a, b map[string]bool) map[string]bool {
-	if a == nil {
-		a = map[string]bool{}
-	}
-	for k := range b {
-		a[k] = true
-	}
-	return a
-}
-
 // leftovers lists the library's files that hold text of a purged memory, and those that
 // hold bytes from outside of which nobody knows whose they are. A version that another
 // memory rests on stays with it.
@@ -202,18 +192,7 @@ func (r *Room) leftovers(p purge) (gone, parked []string, err error) {
 	r.mu.Lock()
 	state := r.ledger.state
 	r.mu.Unlock()
-	kept := map[string]bool{}
-	for _, a := range state.Accepted {
-		kept[journal.VersionName(a.Seq, a.Hash)] = true
-	}
-	for _, a := range state.Archived {
-		kept[journal.VersionName(a.Seq, a.Hash)] = true
-	}
-	for path, t := range state.Tombs {
-		if !slices.Contains(p.names, path) {
-			kept[journal.VersionName(t.Seq, t.Hash)] = true
-		}
-	}
+	need := restsOn(state, p.names...)
 	versions, err := r.disk.LibList("versions")
 	if err != nil {
 		return nil, nil, err
@@ -222,7 +201,7 @@ func (r *Room) leftovers(p purge) (gone, parked []string, err error) {
 		name := "versions/" + f
 		seq, prefix, ok := journal.ParseVersionName(name)
 		switch {
-		case !ok && r.holds(name, p.texts), ok && seq <= p.seq && p.texts[prefix] && !kept[name]:
+		case !ok && r.holds(name, p.texts), ok && seq <= p.seq && p.texts[prefix] && len(need[name]) == 0:
 			gone = append(gone, name)
 		case !ok:
 			parked = append(parked, name)
