@@ -1,7 +1,6 @@
 package scribe
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -55,12 +54,13 @@ type shared struct {
 
 // fate is what became of a memory on a side.
 type fate struct {
-	journal.Accepted // nothing unless it stands
-	at               string
-	stands           bool // at that path, or it was there last
+	journal.Accepted        // nothing unless it stands
+	at               string // the path where it stands, or did last
+	stands           bool
 }
 
-func (d *divergence) shared(memory string) shared {
+// compare looks up what became of one memory on both sides.
+func (d *divergence) compare(memory string) shared {
 	m := shared{memory: memory, path: memory}
 	m.was, m.stood = d.fork.Accepted[memory]
 	if a, retired := d.fork.Archived[memory]; retired {
@@ -115,9 +115,7 @@ func (d *divergence) bring() error {
 		}
 	}
 	for memory := range d.here.erased { // what there made of it goes too
-		for hash := range d.there.texts[memory] {
-			d.j.erase[hash] = true
-		}
+		maps.Copy(d.j.erase, d.there.texts[memory])
 	}
 	return d.add(slices.Concat(d.retired(), d.waiting(), d.refusals())...)
 }
@@ -148,7 +146,7 @@ func (d *divergence) bringShared(memories []string) error {
 	for waits, more := memories, true; len(waits) > 0; {
 		var still []string
 		for _, memory := range waits {
-			m, stuck := d.shared(memory), false
+			m, stuck := d.compare(memory), false
 			if m.to, stuck = d.toward(m); stuck && more {
 				still = append(still, memory)
 				continue
@@ -312,27 +310,6 @@ func (d *divergence) wentHere(m shared) []journal.Row {
 	return []journal.Row{row}
 }
 
-// erasedHere lists the rows for a memory that was purged on this side, and stands on the other.
-// What the other side wrote into it meanwhile is spared: it is out of sight, and the operator's
-// to decide.
-func (d *divergence) erasedHere(m shared) []journal.Row {
-	rewritten := m.there.Hash != m.was.Hash
-	switch {
-	case m.stood && !m.changed(m.there) && m.there.at == m.path:
-		return nil // the purge of here took it
-	case d.unused(m.there.at):
-		row := d.purgeOfTheirs(m.there.at)
-		if rewritten {
-			row.New = m.there.Hash
-		}
-		return []journal.Row{row}
-	case rewritten:
-		return []journal.Row{outsideOfJoin(m.there.at, m.there.Accepted, d.j.state.Accepted[m.there.at].Hash, purgedHere)}
-	}
-	d.takeOut(m.there.at, m.there.Hash) // the path is another memory's too, and the purge has its row
-	return nil
-}
-
 // lastTrust is the trust that a memory had where it went on a side, if it was lowered
 // before; else it bounds nothing.
 func lastTrust(tomb journal.Tomb, was journal.Accepted) Trust {
@@ -400,53 +377,6 @@ func (d *divergence) takeBack(path string, here journal.Accepted) []journal.Row 
 		return nil
 	}
 	return outOfSight(path, here, byOperator, refusedThere)
-}
-
-// bringPurges carries out here what was purged there, under each name that the memory has
-// here. A text that this side wrote meanwhile is spared: it is out of sight, and the operator's
-// to decide.
-func (d *divergence) bringPurges() error {
-	for _, p := range d.there.purges {
-		named := map[string]bool{}
-		for _, memory := range p.memories {
-			m := d.shared(memory)
-			d.wiped[memory] = true
-			at, spared := m.here.at, ""
-			switch {
-			case m.here.stands && m.here.Hash != m.was.Hash:
-				spared = m.here.Hash
-			case named[at] || !m.here.stands && !d.free(at):
-				continue // another memory has its name by now
-			}
-			named[at] = true
-			if err := d.add(d.purgeOf(p, at, spared)...); err != nil {
-				return err
-			}
-		}
-		here, stands := d.j.state.Accepted[p.path]
-		again := stands && here.Hash == d.fork.Tombs[p.path].Hash // what had gone from there before
-		if !named[p.path] && (again || d.free(p.path)) {
-			if err := d.add(d.purgeOf(p, p.path, "")...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// purgeOf lists the rows that carry out at a path what the other side purged, and spare a text.
-// A purge takes all that was retired under a name: what of it the other side's did not take goes
-// to the archive again.
-func (d *divergence) purgeOf(p purged, path, spared string) []journal.Row {
-	row := byJoin(journal.OpPurge, path, journal.Origin{By: byOperator})
-	row.New = spared
-	rows := []journal.Row{row}
-	for name, a := range journal.Sorted(d.j.state.Archived) {
-		if d.j.state.Called(a.Path, path, a.Retired) && !slices.Contains(p.memories, d.here.kept[name]) {
-			rows = append(rows, stowing(a))
-		}
-	}
-	return rows
 }
 
 // stowing is the row that puts into the archive here what a side retired.
@@ -529,21 +459,6 @@ func (d *divergence) waiting() []journal.Row {
 	return rows
 }
 
-// ofErased reports whether a candidate that waits there is about a memory that was purged here,
-// under whatever name it was held.
-func (d *divergence) ofErased(h journal.Held) bool {
-	for memory := range d.here.erased {
-		at := d.there.at[memory]
-		last := cmp.Or(d.there.stands[at], d.there.went[at])
-		if last == memory || last == "" && d.there.state.Accepted[at].Hash == "" {
-			if d.there.state.Called(h.Path, at, h.Seq) || h.To == at {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // refusals lists the rows for what the operator refused on the other side.
 func (d *divergence) refusals() []journal.Row {
 	var rows []journal.Row
@@ -593,13 +508,6 @@ func outOfSight(path string, here journal.Accepted, by, reason string) []journal
 func removing(path string, here journal.Accepted, by string) journal.Row {
 	row := byJoin(journal.OpRemove, path, journal.Origin{By: by})
 	row.Old, row.Key = here.Hash, here.Key
-	return row
-}
-
-// purgeOfTheirs is the row that purges at a path of which only the other side had the memory.
-func (d *divergence) purgeOfTheirs(path string) journal.Row {
-	row := byJoin(journal.OpPurge, path, journal.Origin{By: byOperator})
-	row.Ref = d.row
 	return row
 }
 

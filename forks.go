@@ -45,7 +45,7 @@ import (
 //	                                            and the branches that continue its rows
 //	follow a side     sides.go                  what became of each memory on it since the
 //	                                            sides parted
-//	compare           diverge.go                memory by memory, which rows bring to this
+//	compare           diverge.go, joinpurge.go  memory by memory, which rows bring to this
 //	                                            side (here) what the other did (there)
 //	stage             forkfiles.go              what those rows rest on, on the disk
 //	put in place      this file                 one new audit.jsonl, and each branch in a

@@ -76,6 +76,9 @@ func (s *side) step(row journal.Row) {
 	case journal.OpArchive:
 		s.kept[journal.ArchiveName(row.Path, row.Seq)] = memory
 		s.goes(row)
+	case journal.OpStow: // by a join before this one
+		s.kept[journal.ArchiveName(row.Path, row.Seq)] = s.went[row.Path]
+		return
 	case journal.OpRestore:
 		name := journal.ArchiveName(row.Path, row.Ref)
 		if row.Ref == 0 {
