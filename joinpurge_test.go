@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/memoryroom/scribe/internal/rootfs"
@@ -34,11 +33,7 @@ func TestPurgeAfterAMerge(t *testing.T) {
 			t.Fatal(left, err)
 		}
 	}
-	for name, text := range everyFile(t, mem, "") {
-		if strings.Contains(text, "PRIVATE") {
-			t.Errorf("%s holds it", name)
-		}
-	}
+	wantNowhere(t, mem, "PRIVATE")
 	if fs, err := again.Check(context.Background(), false); err != nil || len(rulesOf(fs, Held)) > 0 {
 		t.Errorf("%v, %v", fs, err)
 	}
@@ -106,11 +101,7 @@ func TestPurgeThatWasJoined(t *testing.T) {
 				if got := listed(t, r, stageActive, stageChanged, stageArchived, stageUnaccepted); len(got) > 0 {
 					t.Errorf("left: %+v", got)
 				}
-				for at, data := range everyFile(t, mem, "") {
-					if strings.Contains(data, "PRIVATE") {
-						t.Errorf("%s holds purged text", at)
-					}
-				}
+				wantNowhere(t, mem, "PRIVATE")
 				wellOnDisk(t, "joined", r)
 			})
 		}
@@ -130,11 +121,7 @@ func TestPurgeBesideAnother(t *testing.T) {
 		if got := shownOf(listed(t, r, stageActive, stageChanged, stageArchived)); !slices.Equal(got, []string{"n.md user-observed Another fact.\n"}) {
 			t.Errorf("it holds %q", got)
 		}
-		for at, data := range everyFile(t, mem, "") {
-			if strings.Contains(data, ".example") {
-				t.Errorf("%s holds purged text", at)
-			}
-		}
+		wantNowhere(t, mem, ".example")
 		wellOnDisk(t, "joined", r)
 	})
 }
@@ -193,11 +180,7 @@ func TestPurgeOfWhatWaits(t *testing.T) {
 			if got := listed(t, r, stagePending); len(got) > 0 {
 				t.Errorf("it waits: %v", got)
 			}
-			for at, data := range everyFile(t, mem, "") {
-				if strings.Contains(data, ".example") {
-					t.Errorf("%s holds purged text", at)
-				}
-			}
+			wantNowhere(t, mem, ".example")
 			wellOnDisk(t, "joined", r)
 		})
 	}
@@ -219,11 +202,7 @@ func TestPurgeSparesTheArchive(t *testing.T) {
 			if got := listed(t, r, stageActive, stageChanged, stageArchived); len(got) != 2 || got[0].Path == "n.md" && got[0].Category != "expired" || shownOf(got)[0] != "n.md user-observed Retired.\n" {
 				t.Errorf("it holds %+v", got)
 			}
-			for at, data := range everyFile(t, mem, "") {
-				if strings.Contains(data, "a.example") {
-					t.Errorf("%s holds purged text", at)
-				}
-			}
+			wantNowhere(t, mem, "a.example")
 			if vs, err := r.Restore(context.Background(), "n.md"); err != nil || !edited && vs[0].Outcome != Accepted {
 				t.Errorf("restored: %v, %v", vs, err)
 			}
