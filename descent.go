@@ -199,35 +199,19 @@ func (d *descent) join(side []journal.Row, from int64) {
 	if len(side) == 0 {
 		return
 	}
-	there := descent{}
-	there.begin(new(journal.State))
-	here := map[string]string{} // by the path that the memory has there: its path here
-	for path, texts := range d.texts {
-		was, old := path, d.since[path] <= from
-		var names []journal.Name
-		for _, name := range d.names[path] {
-			switch {
-			case name.Row <= from || name.Alias:
-				names = append(names, name)
-			case was == path:
-				was = name.Path
-			}
-		}
-		if old {
-			there.texts[was], there.names[was], here[was] = maps.Clone(texts), names, path
-		}
-	}
+	there, here := d.parted(from)
 	for _, row := range side {
 		line, known := here[row.Path]
+		at := there.leadsTo(row)
 		there.step(row)
-		if _, stands := there.texts[row.Path]; !stands {
+		if _, stays := there.texts[row.Path]; !stays || at != row.Path {
 			delete(here, row.Path)
-			if at := cmp.Or(row.To, row.Path); known && at != row.Path {
-				here[at] = line
-			}
+		}
+		if known && at != row.Path {
+			here[at] = line
 		}
 	}
-	for path, texts := range there.texts {
+	for path, texts := range there.texts { // as the side left them
 		line, known := here[path]
 		if !known {
 			d.fresh[path] = union(d.fresh[path], texts)
@@ -240,4 +224,27 @@ func (d *descent) join(side []journal.Row, from int64) {
 			}
 		}
 	}
+}
+
+// parted is where a side begins that continues a row: each memory that there was then, under the
+// name that it had, with all that is known of it here. here tells, by that name, its path now.
+func (d *descent) parted(row int64) (there descent, here map[string]string) {
+	there.begin(new(journal.State))
+	here = map[string]string{}
+	for path, texts := range d.texts {
+		if d.since[path] > row {
+			continue
+		}
+		was, names := path, []journal.Name(nil)
+		for _, name := range d.names[path] {
+			switch {
+			case name.Row <= row || name.Alias:
+				names = append(names, name)
+			case was == path:
+				was = name.Path // before the first rename since
+			}
+		}
+		there.texts[was], there.names[was], here[was] = maps.Clone(texts), names, path
+	}
+	return there, here
 }

@@ -210,3 +210,26 @@ func TestPurgeSparesTheArchive(t *testing.T) {
 		})
 	}
 }
+
+// TestPurgeAfterAJoinedRollback: what a memory was under a name that it had for a while on the
+// other side is its own still once a rollback there gave it its first name again.
+func TestPurgeAfterAJoinedRollback(t *testing.T) {
+	ctx := context.Background()
+	bothWays(t, "", func(t *testing.T, _, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+		before := theirs.stateNow().Seq
+		wantAccepted(t, byHand(t, theirs, Candidate{Path: "m.md", To: "n.md"}))
+		wantAccepted(t, byHand(t, theirs, Candidate{Path: "n.md", Old: "a.example", New: "b.example"}))
+		if vs, err := theirs.Rollback(ctx, before, "n.md"); err != nil || vs[0].Outcome != Accepted {
+			t.Fatal(vs, err)
+		}
+		r, mem := join()
+		if got := shownOf(listed(t, r)); !slices.Equal(got, []string{"m.md user-observed The host is a.example.\n"}) {
+			t.Fatalf("it holds %q", got)
+		}
+		if left, err := r.Purge(ctx, "m.md", "asked to"); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+		wantNowhere(t, mem, ".example")
+		wellOnDisk(t, "purged", r)
+	})
+}
