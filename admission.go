@@ -101,17 +101,6 @@ func (e *verdictError) Error() string {
 
 func (e *verdictError) Unwrap() error { return e.kind }
 
-// Admit is one more admission rule: a human's approval, an external classifier.
-// now is what would be stored (zero: the memory goes), was what is (zero: nothing). It
-// can only tighten.
-//
-// It runs without the room's lock, on what no built-in stage rejected, and those
-// stages are repeated afterwards against the room as it is then. To wait longer
-// than ctx allows, return a Held finding and call [Room.Resolve] later; the rule is
-// not asked again then. A returned error or a panic holds the candidate. It never
-// sees text in which a credential was found.
-type Admit func(ctx context.Context, now, was Memory) ([]Finding, error)
-
 // author is who proposes, and with what authority.
 type author struct {
 	hand    bool        // the operator's own hand
@@ -446,56 +435,6 @@ func judgeTogether(plan []*proposal, w *world, worst Outcome) []Finding {
 // maxPlan is the number of candidates in one plan: as many as a person reviews at
 // one sitting, and a bound on the work under one lock.
 const maxPlan = 64
-
-// ask runs the host's rules on what may still be stored. They can wait for a
-// person, so no lock is held; what they return can only tighten.
-func (r *Room) ask(ctx context.Context, plan []*proposal) {
-	for _, p := range plan {
-		if p.outcome() == Rejected || p.noChange {
-			continue
-		}
-		p.wasAsked = true
-		now, was := p.memory(r.opts.Now()), p.was.memory(p.names[0].path.String())
-		if p.op == journal.OpArchive {
-			now = Memory{}
-		}
-		for _, rule := range r.opts.Rules {
-			p.asked = append(p.asked, fitting(askOne(ctx, rule, now, was), r.opts.Allow)...)
-		}
-	}
-}
-
-// lateHold is how long a candidate that the host's rules held may take to be put on
-// record after the caller's context has ended.
-const lateHold = 5 * time.Second
-
-func heldByHost(plan []*proposal) bool {
-	return slices.ContainsFunc(plan, func(p *proposal) bool {
-		return slices.ContainsFunc(p.asked, func(f Finding) bool { return f.Outcome == Held })
-	})
-}
-
-func askOne(ctx context.Context, rule Admit, now, was Memory) (fs []Finding) {
-	defer func() {
-		if recover() != nil {
-			fs = []Finding{refuse("host.panic", Held, "", "a rule of the host failed", "the operator decides")}
-		}
-	}()
-	fs, err := rule(ctx, now, was)
-	if err != nil {
-		return []Finding{refuse("host.error", Held, "", "a rule of the host could not decide", "the operator decides")}
-	}
-	fs = slices.Clone(fs) // the rule may keep its own
-	for i := range fs {
-		if !strings.HasPrefix(fs[i].Rule, "host.") {
-			fs[i].Rule = "host." + fs[i].Rule
-		}
-		if fs[i].Outcome > Accepted {
-			fs[i].Outcome = Rejected
-		}
-	}
-	return fs
-}
 
 // settle makes of the plan's decision what it does to the disk: the accepted are stored
 // as one journal write, the held wait in pending, the refused leave one row each

@@ -297,7 +297,7 @@ func hitText(h Hit, query string) (text string, flagged bool) {
 // not lower the guard's ceiling: only memories at or above it are looked at. Several
 // rooms take turns: the best hit of each, the session's own room first and the others
 // in the order given to [Room.Session], then the second best of each, up to Query.Max
-// in all.
+// in all. A text that an earlier room has too is not given again.
 func (g *Guard) Recall(ctx context.Context, q Query) ([]Hit, error) {
 	if !g.alive() {
 		return nil, fmt.Errorf("guard: %w", fs.ErrClosed)
@@ -317,17 +317,25 @@ func (g *Guard) search(ctx context.Context, q Query) (a answer, err error) {
 	}
 	ceiling := g.author().ceiling
 	var ranked [][]Hit
+	seen := map[string]bool{} // texts of the rooms so far
 	for _, r := range g.session.rooms() {
 		one, err := r.search(ctx, q, ceiling)
 		if err != nil {
 			return answer{}, err
 		}
-		for i := range one.hits {
-			if r != g.session.room { // its paths mean nothing to the memory tool here
-				one.hits[i].Text = "- in the room " + r.opts.Name + ":\n  " + one.hits[i].Text
+		var hits []Hit
+		for _, h := range one.hits {
+			if seen[h.Memory.Hash] {
+				a.drop(dropDuplicate, 1)
+				continue
 			}
+			seen[h.Memory.Hash] = true
+			if r != g.session.room { // its paths mean nothing to the memory tool here
+				h.Text = "- in the room " + r.opts.Name + ":\n  " + h.Text
+			}
+			hits = append(hits, h)
 		}
-		ranked = append(ranked, one.hits)
+		ranked = append(ranked, hits)
 		for reason, n := range one.drops {
 			a.drop(reason, n)
 		}

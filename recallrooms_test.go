@@ -26,6 +26,7 @@ func TestRecallTakesTurns(t *testing.T) {
 		store(t, own, Operator, Candidate{Path: fmt.Sprintf("rest%d.md", i), Text: fmt.Sprintf("The build has step %d.\n", i)})
 	}
 	store(t, third, Operator, Candidate{Path: "t0.md", Text: "A walrus had herring.\n"})
+	store(t, third, Operator, Candidate{Path: "twin.md", Text: read(t, second, "s0.md")})
 	s, err := own.Session(ctx, "three", UserObserved, second, third)
 	if err != nil {
 		t.Fatal(err)

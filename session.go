@@ -89,6 +89,9 @@ func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*R
 		if err := other.usable(); err != nil {
 			return nil, fmt.Errorf("session: also[%d]: %w", i, err)
 		}
+		if other == r || slices.Contains(also[:i], other) {
+			return nil, fmt.Errorf("session: also[%d] is a room that the session has already; name each once", i)
+		}
 	}
 	if n := 1 + len(also); n > snapshotLines/frameLines || n*frameBytes > r.opts.Limits.SnapshotBytes {
 		return nil, fmt.Errorf("session: a snapshot of %d bytes has no place for %d rooms; give fewer, or raise Limits.SnapshotBytes", r.opts.Limits.SnapshotBytes, n)

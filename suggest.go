@@ -19,7 +19,7 @@ import (
 // Segment is one accepted piece of a conversation, for [Session.Suggest].
 type Segment struct {
 	N      int       // its number; the next one's is higher, and a number again is the same piece again
-	Kind   string    // "user", "tool-call", "tool-result" or "assistant"
+	Kind   string    // "user", "tool-call", "tool-result" or "assistant"; at any other nothing is suggested
 	Text   string    // the message, or the tool's arguments or output; 1,200 characters of it count
 	Tool   string    // the tool's name
 	Failed bool      // the result is an error
