@@ -384,7 +384,7 @@ func (r *Room) mend(ctx context.Context) error {
 	same := sameState(r.ledger.state, lines.state)
 	r.mu.Unlock()
 	if !same {
-		if err := r.disk.LibRemove(checkpointName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := r.dropFile(checkpointName); err != nil {
 			return err
 		}
 		r.mu.Lock()

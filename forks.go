@@ -269,7 +269,7 @@ func (r *Room) finishJoin(j *joining, tree journal.Tree, sealed []string) error 
 		return err
 	}
 	for _, name := range sealed {
-		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := r.dropFile(name); err != nil {
 			return err
 		}
 	}

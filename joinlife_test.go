@@ -232,7 +232,7 @@ func TestG5_AJoinUndoesNoRestriction(t *testing.T) {
 		merged(t, base, everyFile(t, one.mem, ""), everyFile(t, two.mem, ""), one.mem, rapid.Bool().Draw(rt, "union"))
 		joined := &clone{r: memRoom(rt, one.mem, o), mem: one.mem}
 		for i := range 2 { // when it is joined, and once it is opened again
-			checkJoined(t, rt, joined, sides, parted, ends)
+			(&outcome{joined, sides, parted, ends}).check(t, rt)
 			was := stateOf(t, joined.r)
 			joined.r = memRoom(rt, one.mem, o)
 			if now := stateOf(t, joined.r); i == 0 && was != now {
@@ -242,62 +242,95 @@ func TestG5_AJoinUndoesNoRestriction(t *testing.T) {
 	})
 }
 
-func checkJoined(t *testing.T, rt *rapid.T, joined *clone, sides []*clone, parted []Memory, ends [2][]Memory) {
-	most := map[string]Trust{}
-	for _, m := range slices.Concat(parted, ends[0], ends[1]) {
-		most[m.Text] = max(most[m.Text], m.Trust)
-	}
+// outcome is a room that two clones were joined to, and what they were.
+type outcome struct {
+	joined *clone
+	sides  []*clone
+	parted []Memory    // what stood when they parted
+	ends   [2][]Memory // and at the end of each
+}
+
+// purges reports whether a side purged anything.
+func (o *outcome) purges() bool {
+	return slices.ContainsFunc(o.sides, func(c *clone) bool { return slices.Contains(slices.Collect(maps.Values(c.withdrawn)), "purge") })
+}
+
+func (o *outcome) check(t *testing.T, rt *rapid.T) {
+	files := everyFile(t, o.joined.mem, "")
+	o.oneTruth(rt)
+	o.restricted(rt)
+	o.nothingLost(rt, files)
+	o.nothingLeft(rt, files)
+	o.sound(rt)
+}
+
+// oneTruth: no key has two memories.
+func (o *outcome) oneTruth(rt *rapid.T) {
 	owner := map[string]string{}
-	for path, acc := range joined.r.ledger.state.Accepted {
+	for path, acc := range o.joined.r.ledger.state.Accepted {
 		if key := fold.Key(acc.Key); owner[key] != "" {
 			rt.Fatalf("%s and %s have the key %q", owner[key], path, key)
 		} else {
 			owner[key] = path
 		}
 	}
-	for _, m := range joined.stands(rt) {
+}
+
+// restricted: no trust rose, and what an operator took back, lowered or refused is so still.
+func (o *outcome) restricted(rt *rapid.T) {
+	most := map[string]Trust{}
+	for _, m := range slices.Concat(o.parted, o.ends[0], o.ends[1]) {
+		most[m.Text] = max(most[m.Text], m.Trust)
+	}
+	for _, m := range o.joined.stands(rt) {
 		word := wordOf.FindString(m.Text)
 		if m.Trust > most[m.Text] {
 			rt.Fatalf("%s has trust %v, and had %v at most: %s", m.Path, m.Trust, most[m.Text], m.Text)
 		}
-		for i, c := range sides {
+		for i, c := range o.sides {
 			if how := c.withdrawn[word]; how != "" && word != "word0" {
 				rt.Fatalf("%s is shown, and one side's operator took it back (%s): %s", m.Path, how, m.Text)
 			}
 			if low, ok := c.lowered[word]; ok && m.Trust > low && word != "word0" {
 				rt.Fatalf("%s has trust %v, and one side's operator lowered it: %s", m.Path, m.Trust, m.Text)
 			}
-			if c.refused[m.Text] && !slices.ContainsFunc(slices.Concat(parted, ends[i]), func(was Memory) bool { return was.Text == m.Text }) {
+			if c.refused[m.Text] && !slices.ContainsFunc(slices.Concat(o.parted, o.ends[i]), func(was Memory) bool { return was.Text == m.Text }) {
 				rt.Fatalf("%s is shown, and one side's operator refused it: %s", m.Path, m.Text)
 			}
 		}
 	}
-	files := everyFile(t, joined.mem, "")
-	purges := slices.ContainsFunc(sides, func(c *clone) bool { return slices.Contains(slices.Collect(maps.Values(c.withdrawn)), "purge") })
-	for i, end := range ends {
+}
+
+// nothingLost: what stood at the end of a side is in some file.
+func (o *outcome) nothingLost(rt *rapid.T, files map[string]string) {
+	for i, end := range o.ends {
 		for _, m := range end {
 			word := wordOf.FindString(m.Text)
-			erased := sides[0].withdrawn[word] == "purge" || sides[1].withdrawn[word] == "purge"
+			erased := o.sides[0].withdrawn[word] == "purge" || o.sides[1].withdrawn[word] == "purge"
 			held, later := false, false
 			for at, text := range files {
 				held = held || text == m.Text && at != indexName
 				later = later || slices.Contains(wordOf.FindAllString(text, -1), word)
 			}
 			// A purge takes the replaced texts of who had the name before, and leaves what it became.
-			replaced := later && !slices.ContainsFunc(ends[1-i], func(o Memory) bool { return o.Text == m.Text }) && purges
+			replaced := later && !slices.ContainsFunc(o.ends[1-i], func(other Memory) bool { return other.Text == m.Text }) && o.purges()
 			if !held && !erased && !replaced {
 				rt.Fatalf("side %d: %q, accepted at %s, is lost", i, m.Text, m.Path)
 			}
 		}
 	}
+}
+
+// nothingLeft: what a side purged is in no file, but for what the other side wrote meanwhile.
+func (o *outcome) nothingLeft(rt *rapid.T, files map[string]string) {
 	covered := map[string]bool{} // retired on one side under a name that another memory had when they were joined: see SECURITY.md
-	for _, a := range joined.r.ledger.state.Archived {
+	for _, a := range o.joined.r.ledger.state.Archived {
 		covered[a.Hash] = true
 	}
-	for i, c := range sides {
+	for i, c := range o.sides {
 		for word, how := range c.withdrawn {
-			edited := slices.ContainsFunc(ends[1-i], func(m Memory) bool {
-				return wordOf.FindString(m.Text) == word && !slices.ContainsFunc(parted, func(was Memory) bool { return was.Text == m.Text })
+			edited := slices.ContainsFunc(o.ends[1-i], func(m Memory) bool {
+				return wordOf.FindString(m.Text) == word && !slices.ContainsFunc(o.parted, func(was Memory) bool { return was.Text == m.Text })
 			})
 			if how != "purge" || word == "word0" || edited {
 				continue
@@ -316,20 +349,24 @@ func checkJoined(t *testing.T, rt *rapid.T, joined *clone, sides []*clone, parte
 			}
 		}
 	}
+}
+
+// sound: Check finds nothing that a merge does not explain.
+func (o *outcome) sound(rt *rapid.T) {
 	// What one side purged, git took from the other's versions: of what is retired there under a
 	// name that another memory has, too.
-	for path, acc := range joined.r.ledger.state.Accepted {
-		if _, err := joined.r.version(acc.Seq, acc.Hash); err != nil {
+	for path, acc := range o.joined.r.ledger.state.Accepted {
+		if _, err := o.joined.r.version(acc.Seq, acc.Hash); err != nil {
 			rt.Fatalf("%s: %v", path, err)
 		}
 	}
 	taken := func(f Finding) bool {
-		return slices.Contains([]string{"check.version", "check.archive"}, f.Rule) && purges && slices.ContainsFunc(slices.Collect(maps.Values(joined.r.ledger.state.Archived)), func(a journal.Archived) bool {
-			_, err := joined.r.version(a.Seq, a.Hash)
+		return slices.Contains([]string{"check.version", "check.archive"}, f.Rule) && o.purges() && slices.ContainsFunc(slices.Collect(maps.Values(o.joined.r.ledger.state.Archived)), func(a journal.Archived) bool {
+			_, err := o.joined.r.version(a.Seq, a.Hash)
 			return err != nil
 		})
 	}
-	for _, f := range must1(joined.r.Check(context.Background(), false)) {
+	for _, f := range must1(o.joined.r.Check(context.Background(), false)) {
 		if !taken(f) && f.Outcome != Accepted && !slices.Contains([]string{"check.changed", "check.deleted", "check.merge", "check.history"}, f.Rule) { // history: what one side purged, git took from the other's versions
 			rt.Fatalf("check: %s %s: %s", f.Rule, f.Field, f.Message)
 		}

@@ -171,7 +171,7 @@ func (r *Room) keepOneSide(data []byte, from journal.Head, begin *journal.State,
 		return err
 	}
 	for _, name := range sealed {
-		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := r.dropFile(name); err != nil {
 			return err
 		}
 	}

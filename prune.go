@@ -272,7 +272,7 @@ func (r *Room) removeGone(lines *lineage) error {
 		if !lines.gone(name) {
 			continue
 		}
-		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := r.dropFile(name); err != nil {
 			return err
 		}
 	}
@@ -322,6 +322,15 @@ func (r *Room) dropRows(ctx context.Context, row journal.Row) error {
 	return r.dropBefore(row.Ref)
 }
 
+// dropFile removes a file of the library, unless it is gone already.
+func (r *Room) dropFile(name string) error {
+	err := r.disk.LibRemove(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // dropBefore removes the sealed files, and the bases, that a base has made superfluous.
 func (r *Room) dropBefore(last int64) error {
 	names, err := r.disk.LibList(segmentDir)
@@ -331,7 +340,7 @@ func (r *Room) dropBefore(last int64) error {
 	for _, f := range names {
 		first, older := segmentOf(f), lastOfBase(f)
 		if first > 0 && first <= last || older > 0 && older < last {
-			if err := r.disk.LibRemove(segmentDir + "/" + f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := r.dropFile(segmentDir + "/" + f); err != nil {
 				return err
 			}
 		}

@@ -230,7 +230,7 @@ func (r *Room) holds(name string, texts map[string]bool) bool {
 // removeAll removes files of the library, and says which could not be removed.
 func (r *Room) removeAll(names []string) (left []Finding) {
 	for _, name := range names {
-		if err := r.disk.LibRemove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if r.dropFile(name) != nil {
 			left = append(left, Finding{Rule: "purge.kept", Outcome: Held, Field: name, Message: "a copy could not be removed", Fix: "open the room again, or remove the file by hand"})
 		}
 	}
