@@ -291,3 +291,23 @@ func TestJoinedRestore(t *testing.T) {
 		wantNowhere(t, mem, "PRIVATE")
 	}
 }
+
+// TestARollbackTakesBack: a rollback of a renamed memory to before it was there takes it back, and
+// brings it nowhere.
+func TestARollbackTakesBack(t *testing.T) {
+	bothWays(t, "", func(t *testing.T, mine, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+		wantAccepted(t, byHand(t, mine, Candidate{Path: "m.md", To: "n.md"}))
+		if vs, err := mine.Rollback(context.Background(), 1, "n.md"); err != nil || vs[0].Outcome != Accepted {
+			t.Fatal(vs, err)
+		}
+		wantAccepted(t, offer(t, theirs, UserObserved, Candidate{Path: "m.md", Old: "a.example", New: "b.example"}))
+		r, _ := join()
+		if got := shownOf(listed(t, r)); len(got) > 0 {
+			t.Errorf("shown: %q", got)
+		}
+		if got := listed(t, r, stageUnaccepted); len(got) != 1 || got[0].Text != "The host is b.example.\n" {
+			t.Errorf("what was written meanwhile does not wait for the operator: %v", got)
+		}
+		wellOnDisk(t, "joined", r)
+	})
+}

@@ -71,7 +71,7 @@ func (c *clone) act(t *rapid.T) {
 	path := rapid.SampledFrom(cyclePaths).Draw(t, "path")
 	m, stands := c.one(t)
 	word := wordOf.FindString(m.Text)
-	act := rapid.SampledFrom([]string{"add", "share", "edit", "rename", "rename", "remove", "lower", "raise", "archive", "suspend", "purge", "erase", "restore", "refuse", "hand"}).Draw(t, "act")
+	act := rapid.SampledFrom([]string{"add", "share", "edit", "rename", "rename", "remove", "lower", "raise", "archive", "suspend", "purge", "erase", "restore", "refuse", "hand", "rollback"}).Draw(t, "act")
 	if !stands && act != "share" && act != "refuse" && act != "restore" && act != "erase" {
 		act = "add"
 	}
@@ -137,6 +137,8 @@ func (c *clone) act(t *rapid.T) {
 				return
 			}
 		}
+	case "rollback":
+		c.rollsBack(t, m.Path)
 	case "restore":
 		for a, err := range c.r.List(ctx, stageArchived) {
 			if err != nil {
@@ -174,6 +176,32 @@ func (c *clone) purges(t *rapid.T, m Memory) {
 	for word := range was {
 		if !now[word] {
 			c.withdrawn[word] = "purge"
+		}
+	}
+}
+
+// rollsBack sets a memory back to an earlier row: what the operator gave or took with it, they did.
+func (c *clone) rollsBack(t *rapid.T, path string) {
+	was := map[string]Trust{}
+	for _, m := range c.stands(t) {
+		was[wordOf.FindString(m.Text)] = m.Trust
+	}
+	seq := rapid.Int64Range(1, c.r.stateNow().Seq).Draw(t, "seq")
+	if vs, err := c.r.Rollback(context.Background(), seq, path); err != nil || vs[0].Outcome != Accepted {
+		return
+	}
+	now := map[string]bool{}
+	for _, m := range c.stands(t) {
+		word := wordOf.FindString(m.Text)
+		now[word] = true
+		if trust, stood := was[word]; !stood || trust != m.Trust {
+			delete(c.withdrawn, word)
+			delete(c.lowered, word)
+		}
+	}
+	for word := range was {
+		if !now[word] {
+			c.withdrawn[word] = "rollback"
 		}
 	}
 }

@@ -120,8 +120,10 @@ func (s *side) rollsBack(row journal.Row) (at string) {
 	}
 	_, stands := s.state.Accepted[row.Path]
 	back := row.Back(s.state.Former[row.Path])
-	if back != "" {
+	if _, there := s.state.Accepted[back]; there {
 		s.moves(row.Path, back)
+	} else {
+		back = "" // it was not there yet: the row that puts it there would have come first
 	}
 	switch {
 	case row.New != "" && (back != "" || !stands):
