@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -282,6 +283,10 @@ func twoWriters(t testing.TB, m mutant) {
 	if _, err := first.Propose(ctx, Candidate{Path: "a.md", Text: "start\n"}); err != nil {
 		t.Fatal(err)
 	}
+	mem.Hook(func(string, string) error { // or one may be done before the other begins, on a busy machine
+		runtime.Gosched()
+		return nil
+	})
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var acked, failed []string
@@ -301,6 +306,7 @@ func twoWriters(t testing.TB, m mutant) {
 		})
 	}
 	wg.Wait()
+	mem.Hook(nil)
 	if len(failed) > 0 {
 		t.Fatalf("a change failed: %s", failed[0])
 	}
