@@ -235,15 +235,15 @@ func (d *descent) parted(row int64) (there descent, here map[string]string) {
 		if d.since[path] > row {
 			continue
 		}
-		was, names := path, []journal.Name(nil)
+		was, names := "", []journal.Name(nil)
 		for _, name := range d.names[path] {
-			switch {
-			case name.Row <= row || name.Alias:
+			if name.Row <= row || name.Alias {
 				names = append(names, name)
-			case was == path:
-				was = name.Path // before the first rename since
+			} else {
+				was = cmp.Or(was, name.Path) // before the first rename since
 			}
 		}
+		was = cmp.Or(was, path)
 		there.texts[was], there.names[was], here[was] = maps.Clone(texts), names, path
 	}
 	return there, here

@@ -233,3 +233,17 @@ func TestPurgeAfterAJoinedRollback(t *testing.T) {
 		wellOnDisk(t, "purged", r)
 	})
 }
+
+// TestPurgeBesideWhoCameAndWent: another memory had the name of a purged one for a while, and has its
+// own again. It is not taken for the purged one where the other side has renamed that.
+func TestPurgeBesideWhoCameAndWent(t *testing.T) {
+	bothWays(t, "", func(t *testing.T, mine, theirs *Room, _ Memory, join func() (*Room, *rootfs.Mem)) {
+		must1(mine.Purge(context.Background(), "m.md", "asked to"))
+		wantAccepted(t, byHand(t, mine, Candidate{Path: "other.md", To: "m.md"}))
+		wantAccepted(t, byHand(t, mine, Candidate{Path: "m.md", To: "other.md"}))
+		wantAccepted(t, byHand(t, theirs, Candidate{Path: "m.md", To: "n.md"}))
+		r, mem := join()
+		wantNowhere(t, mem, ".example")
+		wellOnDisk(t, "joined", r)
+	})
+}
