@@ -154,8 +154,8 @@ type dueList struct {
 // Due lists the accepted memories whose verify_when has come, or comes within that time
 // (zero: now), the longest due first. verify_when is a date such as 2027-03-01, due from
 // its first moment in UTC, or an ISO 8601 duration such as P3M or a phrase such as
-// 3个月后, counted from when the memory was accepted; other text never falls due. What
-// of them is due since when stands in a finding of each, "due.check".
+// 3个月后, counted from when the memory was accepted; other text never falls due. A
+// finding of each, "due.check", says since when it is due.
 func (r *Room) Due(ctx context.Context, within time.Duration) ([]Memory, error) {
 	rows, err := r.dueNow(ctx, within)
 	if err != nil {
