@@ -217,7 +217,7 @@ func randomMerge(t *testing.T, seed uint64, union bool) {
 func forkedRoom(t testing.TB, o *Options) *rootfs.Mem {
 	t.Helper()
 	r, mem := newRoom(t, o)
-	for _, p := range []string{"a.md", "b.md", "c.md"} {
+	for _, p := range []string{"a.md", "b.md", "c.md", "e.md", "g.md"} {
 		store(t, r, Operator, Candidate{Path: p, Text: "old " + p + "\n"})
 	}
 	base := everyFile(t, mem, "")
@@ -231,6 +231,10 @@ func forkedRoom(t testing.TB, o *Options) *rootfs.Mem {
 	if err := archived(two, "c.md"); err != nil {
 		t.Fatal(err)
 	}
+	wantAccepted(t, byHand(t, r, Candidate{Path: "e.md", To: "f.md"})) // a purge of each side
+	must1(two.Purge(context.Background(), "e.md", "asked to"))
+	must1(r.Purge(context.Background(), "g.md", "asked to"))
+	wantAccepted(t, byHand(t, two, Candidate{Path: "g.md", To: "h.md"}))
 	merged(t, base, everyFile(t, mem, ""), everyFile(t, mem2, ""), mem, false)
 	return mem
 }
@@ -249,7 +253,7 @@ func TestG10_CrashWhileJoining(t *testing.T) {
 		}
 		mem := forkedRoom(t, o)
 		want := ended(mem.CrashClone(newRNG(1), 1))
-		if !strings.Contains(want, "new d") || !strings.Contains(want, "archived c.md") {
+		if !strings.Contains(want, "new d") || !strings.Contains(want, "archived c.md") || strings.Contains(want, "old e") || strings.Contains(want, "old g") {
 			t.Fatalf("control: %s", want)
 		}
 		for _, keep := range []float64{0, 0.5, 1} {

@@ -239,7 +239,7 @@ func (r *Room) dropLeftovers() error {
 		}
 		more := false
 		for line := range bytes.Lines(old) {
-			more = more || !known[string(line)]
+			more = more || !known[string(line)] && !journal.IsMarker(bytes.TrimSuffix(line, []byte{'\n'}))
 		}
 		if more {
 			continue // Check names it
@@ -251,12 +251,22 @@ func (r *Room) dropLeftovers() error {
 	return nil
 }
 
-// knownLines is the set of the lines of audit.jsonl and of the sides that were joined.
+// knownLines is the set of the lines of audit.jsonl, of the sides that were joined, and of what a
+// join kept aside.
 func (r *Room) knownLines(names []string) (map[string]bool, error) {
 	files := []string{auditName}
 	for _, n := range names {
 		if strings.HasPrefix(n, forkPrefix) {
 			files = append(files, segmentDir+"/"+n)
+		}
+	}
+	aside, err := r.disk.LibList("")
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range aside {
+		if strings.HasPrefix(n, "audit.rest.") {
+			files = append(files, n)
 		}
 	}
 	known := map[string]bool{}

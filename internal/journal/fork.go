@@ -83,7 +83,7 @@ func sortLines(data []byte, mackey []byte, t *Tree) (rows []*twig, rest []byte) 
 		line, size := firstLine(data)
 		raw := bytes.TrimSuffix(data[:size], []byte{'\n'})
 		data = data[size:]
-		if isMarker(raw) {
+		if IsMarker(raw) {
 			t.Markers = true
 			continue
 		}
@@ -108,8 +108,8 @@ func sortLines(data []byte, mackey []byte, t *Tree) (rows []*twig, rest []byte) 
 	return rows, rest
 }
 
-// isMarker reports whether a line is one that git writes between the sides of a conflict.
-func isMarker(line []byte) bool {
+// IsMarker reports whether a line is one that git writes between the sides of a conflict.
+func IsMarker(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("<<<<<<< ")) || bytes.HasPrefix(line, []byte(">>>>>>> ")) ||
 		bytes.HasPrefix(line, []byte("||||||| ")) || string(line) == "======="
 }
