@@ -96,6 +96,9 @@ func (e *verdictError) Error() string {
 	if e.reason.Rule != "" {
 		s += ": " + e.reason.Message + " (" + e.reason.Rule + ")"
 	}
+	if e.reason.Fix != "" {
+		s += "; " + e.reason.Fix
+	}
 	return s
 }
 

@@ -226,6 +226,18 @@ func TestVerdictErr(t *testing.T) {
 	}
 }
 
+// TestFindingInWords: a finding, and an error that is made of one, say what is wrong and what to do.
+func TestFindingInWords(t *testing.T) {
+	f := Finding{Rule: "cap.entry-bytes", Message: "too long", Fix: "shorten it"}
+	if got, want := f.String(), "cap.entry-bytes: too long; shorten it"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	err := Verdict{Memory: Memory{Path: "a.md"}, Findings: []Finding{f}}.Err()
+	if got, want := err.Error(), `admit "a.md": rejected: too long (cap.entry-bytes); shorten it`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestApproval: an approval overrides what was shown, is bound to it, and may say
 // what the memory is worth.
 func TestApproval(t *testing.T) {

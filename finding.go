@@ -51,6 +51,15 @@ type Finding struct {
 	Fix     string  // what to do about it
 }
 
+// String gives the finding on one line: its rule, what is wrong and what to do.
+func (f Finding) String() string {
+	s := f.Rule + ": " + f.Message
+	if f.Fix != "" {
+		s += "; " + f.Fix
+	}
+	return s
+}
+
 // refuse makes a finding about a field as a whole.
 func refuse(rule string, o Outcome, field, message, fix string) Finding {
 	return Finding{Rule: rule, Outcome: o, Field: field, Message: message, Fix: fix}

@@ -137,7 +137,7 @@ func (s *Session) capNotes(ctx context.Context) ([]Finding, error) {
 func noticeText(fs []Finding) string {
 	var b strings.Builder
 	for _, f := range fs {
-		fmt.Fprintf(&b, "\n[notice %s: %s; %s]", f.Rule, f.Message, f.Fix)
+		fmt.Fprintf(&b, "\n[notice %s]", f)
 	}
 	return b.String()
 }

@@ -39,7 +39,7 @@ func (r *Room) Purge(ctx context.Context, path, reason string) ([]Finding, error
 	}
 	p, err := relpath.Parse(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("purge: %w", err)
 	}
 	if looksLikeIndex(p) {
 		return nil, &fs.PathError{Op: "purge", Path: path, Err: fs.ErrInvalid}

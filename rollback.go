@@ -25,7 +25,7 @@ func (r *Room) Rollback(ctx context.Context, seq int64, path string) ([]Verdict,
 		return nil, err
 	}
 	if _, err := relpath.Parse(path); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rollback: %w", err)
 	}
 	if seq < 1 {
 		return nil, fmt.Errorf("rollback: row %d: rows are numbered from 1", seq)
