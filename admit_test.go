@@ -30,8 +30,10 @@ func TestHostRuleWithoutWords(t *testing.T) {
 // TestRoomsOnce: a session that would read one room twice would show and find all of it twice.
 func TestRoomsOnce(t *testing.T) {
 	own, _ := newRoom(t, nil)
-	beside, _ := newRoom(t, nil)
-	for name, also := range map[string][]*Room{"its own": {own}, "another twice": {beside, beside}} {
+	beside, _ := newRoom(t, &Options{Name: "beside"})
+	namesake, _ := newRoom(t, &Options{Name: "beside"})
+	unnamed, _ := newRoom(t, nil)
+	for name, also := range map[string][]*Room{"its own": {own}, "another twice": {beside, beside}, "two of one name": {beside, namesake}, "none named": {unnamed}} {
 		if s, err := own.Session(context.Background(), "one", UserObserved, also...); err == nil || s != nil {
 			t.Errorf("%s: got %v, %v", name, s, err)
 		}

@@ -31,27 +31,12 @@ const maxKnown = 1_000
 func digest(hash, trust string) string { return hash[:min(12, len(hash))] + " " + trust }
 
 // tells is what a snapshot that shows these memories tells of a room.
-func tells(label string, r *Room, seq int64, shown []Memory) told {
-	t := told{Room: label, ID: r.keyed("room"), Seq: seq, Known: map[string]string{}}
+func tells(r *Room, seq int64, shown []Memory) told {
+	t := told{Room: r.opts.Name, ID: r.keyed("room"), Seq: seq, Known: map[string]string{}}
 	for _, m := range shown {
 		t.Known[m.Path] = digest(m.Hash, m.Trust.String())
 	}
 	return t
-}
-
-// label names a room among those that a session reads: its name, and a number where
-// another one before it has the same.
-func (r *Room) label(before []*Room) string {
-	n := 1
-	for _, other := range before {
-		if other.opts.Name == r.opts.Name {
-			n++
-		}
-	}
-	if n == 1 {
-		return r.opts.Name
-	}
-	return fmt.Sprintf("%s#%d", r.opts.Name, n)
 }
 
 // withoutDigests takes the digests of some paths out.
@@ -165,10 +150,10 @@ func (s *Session) renderDelta(ctx context.Context) (Snapshot, handout, error) {
 		if err := cmp.Or(ctx.Err(), r.sync()); err != nil {
 			return Snapshot{}, handout{}, err
 		}
-		label, id := r.label(rooms[:i]), r.keyed("room")
+		label, id := r.opts.Name, r.keyed("room")
 		states[i] = r.stateNow()
 		was := baseOf(base, label, id)
-		next[i] = told{Room: label, ID: id, Seq: states[i].Seq, Known: was.Known}
+		next[i] = told{Room: r.opts.Name, ID: id, Seq: states[i].Seq, Known: was.Known}
 		d.compare(states[i], was, i, label, s.sourceIn(r))
 	}
 	sn, err := d.fit(s.room.opts.Limits.DeltaBytes)

@@ -133,7 +133,7 @@ The operator left the other 1 memories as they were.
 func TestDeltaOfTwoRooms(t *testing.T) {
 	ctx := context.Background()
 	r, _ := newRoom(t, nil)
-	beside, _ := newRoom(t, nil) // of the same name
+	beside, _ := newRoom(t, &Options{Name: "beside"})
 	store(t, r, Operator, Candidate{Path: "a.md", Text: "A.\n"})
 	store(t, beside, Operator, Candidate{Path: "a.md", Text: "Other A.\n"})
 	s, err := r.Session(ctx, "both", UserObserved, beside)
@@ -149,7 +149,7 @@ func TestDeltaOfTwoRooms(t *testing.T) {
 	store(t, beside, Operator, Candidate{Path: "b.md", Text: "Other B.\n"})
 	got := deltaOf(t, s)
 	wantChanges(t, got, "added b.md")
-	if !strings.Contains(got.Text, "- [memory#2: project operator] b.md") {
+	if !strings.Contains(got.Text, "- [beside: project operator] b.md") {
 		t.Errorf("the room is not named:\n%s", got.Text)
 	}
 	commit(t, s, got)
@@ -162,7 +162,7 @@ func TestDeltaOfTwoRooms(t *testing.T) {
 	got = deltaOf(t, s)
 	wantChanges(t, got, "removed a.md", "updated a.md")
 
-	third, _ := newRoom(t, nil)
+	third, _ := newRoom(t, &Options{Name: "beside"})
 	store(t, third, Operator, Candidate{Path: "c.md", Text: "C.\n"})
 	s.also = []*Room{third}
 	wantChanges(t, deltaOf(t, s), "removed a.md", "added c.md")

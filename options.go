@@ -11,8 +11,8 @@ import (
 // no zero value weakens a guarantee. Open copies and validates them; nothing can
 // be set later.
 type Options struct {
-	// Name labels the room where a session reads several, such as "project". It is
-	// at most 32 of a-z, 0-9 and '-'. Empty: "memory".
+	// Name labels the room where a session reads several, such as "project": no two of
+	// them have one name. It is at most 32 of a-z, 0-9 and '-'. Empty: "memory".
 	Name string
 	// Key authenticates the journal of a room that travels between machines. It is
 	// 32 bytes, kept outside the room. Nil: acceptance is bound to this directory.

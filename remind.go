@@ -115,7 +115,7 @@ func (s *Session) dueReminder(ctx context.Context) (sn Snapshot, err error) {
 		}
 		label := ""
 		if i > 0 {
-			label = " in the room " + r.label(rooms[:i])
+			label = " in the room " + r.opts.Name
 		}
 		for _, row := range rows {
 			if row.trust < UserObserved || len(sn.Shown) == maxDueShown {

@@ -73,7 +73,8 @@ const (
 // that is known already the lower of the stored ceiling and this one counts; state
 // that can not be read counts as the lowest.
 //
-// Writes go to r alone; snapshots and recall cover also too. The ID is not stored:
+// Writes go to r alone; snapshots and recall cover also too, of which each has an
+// Options.Name of its own, by which a model tells them apart. The ID is not stored:
 // files are named by a keyed hash of it.
 func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*Room) (*Session, error) {
 	if err := r.usable(); err != nil {
@@ -91,6 +92,9 @@ func (r *Room) Session(ctx context.Context, id string, ceiling Trust, also ...*R
 		}
 		if other == r || slices.Contains(also[:i], other) {
 			return nil, fmt.Errorf("session: also[%d] is a room that the session has already; name each once", i)
+		}
+		if slices.ContainsFunc(append([]*Room{r}, also[:i]...), func(o *Room) bool { return o.opts.Name == other.opts.Name }) {
+			return nil, fmt.Errorf("session: also[%d] is named %s as another room of the session is; open each with an Options.Name of its own", i, other.opts.Name)
 		}
 	}
 	if n := 1 + len(also); n > snapshotLines/frameLines || n*frameBytes > r.opts.Limits.SnapshotBytes {
@@ -252,10 +256,9 @@ func (s *Session) dropPurged(ctx context.Context) error {
 
 // purged lists the paths of a snapshot that were purged, as far as this process has read.
 func (s *Session) purged(frozen []told) (gone []string) {
-	rooms := s.rooms()
-	for i, r := range rooms {
+	for _, r := range s.rooms() {
 		state := r.stateNow()
-		was := baseOf(frozen, r.label(rooms[:i]), r.keyed("room"))
+		was := baseOf(frozen, r.opts.Name, r.keyed("room"))
 		for path := range was.Known {
 			tomb, freed := state.Tombs[path]
 			if freed && tomb.Hash == "" || state.Purged[path] > was.Seq { // something else may stand there by now
@@ -289,7 +292,7 @@ func (s *Session) renderAt(ctx context.Context) (all Snapshot, at []told, err er
 		all.Omitted += sn.Omitted
 		all.Unaccepted += sn.Unaccepted
 		bytes, lines = bytes-len(sn.Text), lines-strings.Count(sn.Text, "\n")
-		at = append(at, tells(r.label(rooms[:i]), r, seq, sn.Shown))
+		at = append(at, tells(r, seq, sn.Shown))
 	}
 	all.Hash = journal.Sum([]byte(all.Text))
 	return all, at, nil

@@ -368,7 +368,7 @@ func (s *Session) searchRooms(try *attempt) ([]Hit, error) {
 		state := r.stateNow()
 		n, tuples := searched(state)
 		try.records += n
-		version = append(version, r.label(rooms[:i])+"\n"+tuples)
+		version = append(version, r.opts.Name+"\n"+tuples)
 		own := s.sourceIn(r)
 		for _, h := range hits {
 			try.raw++
