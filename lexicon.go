@@ -258,14 +258,6 @@ func (l *lexicon) search(q lexical.Query) (hits []lexical.Hit, drops lexical.Dro
 	return hits, drops, l.index.Len()
 }
 
-// version names the text that the index holds of a path.
-func (l *lexicon) version(path string) [32]byte {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	sum, _, _ := l.index.Version(path)
-	return sum
-}
-
 // window finds the snippet of a body.
 func (l *lexicon) window(query, body string) string {
 	l.mu.RLock()

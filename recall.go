@@ -173,7 +173,7 @@ func (r *Room) search(ctx context.Context, q Query, ceiling Trust) (a answer, er
 			a.drop(dropBudget, len(found)-i)
 			break
 		}
-		m, why := r.release(state, f.ID, lex, ceiling)
+		m, why := r.release(state, f, ceiling)
 		if why == "" && said[m.Hash] {
 			why = dropDuplicate
 		}
@@ -206,8 +206,8 @@ func (a *answer) note(d lexical.Drops, docs, found int) {
 
 // release reads a hit once more and checks that it is what the index knows: accepted,
 // unchanged and within the ceiling. Otherwise it says why not.
-func (r *Room) release(state *journal.State, path string, lex *lexicon, ceiling Trust) (m Memory, why string) {
-	p, err := relpath.Parse(path)
+func (r *Room) release(state *journal.State, f lexical.Hit, ceiling Trust) (m Memory, why string) {
+	p, err := relpath.Parse(f.ID)
 	if err != nil {
 		return m, dropStale
 	}
@@ -215,10 +215,10 @@ func (r *Room) release(state *journal.State, path string, lex *lexicon, ceiling 
 	if err != nil || s.kind != active && s.kind != changed {
 		return m, dropStale
 	}
-	if m = s.memory(path); m.Trust < ceiling {
+	if m = s.memory(f.ID); m.Trust < ceiling {
 		return m, dropScope
 	}
-	if lex.version(path) != sumOf(m.Hash) {
+	if f.Sum != sumOf(m.Hash) {
 		return m, dropStale
 	}
 	return m, ""

@@ -507,23 +507,15 @@ func freedHere(state *journal.State) bool {
 func (r *Room) observeAll(ctx context.Context) error {
 	state := r.stateNow()
 	// What lies under the stamp under which it was accepted bytes is not read again. Where
-	// the walk fails, every file is read, and says more.
+	// looking fails, every file is read, and says more.
 	kept := r.kept()
-	table, next := &kept.files, 0
-	unmoved, known, same := make([]bool, table.len()), 0, kept.at == r.stateAs()
-	there := map[string]rootfs.Entry{} // of the others
-	err := r.disk.Walk(func(name string, e rootfs.Entry) error {
-		row, ok := table.find(name, next)
-		if next = row; ok {
-			next++
-			unmoved[row] = table.unmoved(row, &e) && (same || table.file(row).sum == sumOf(state.Accepted[name].Hash))
-		}
-		if ok && unmoved[row] {
+	table, same := &kept.files, kept.at == r.stateAs()
+	unmoved, known := make([]bool, table.len()), 0
+	err := r.disk.Describe(table.len(), table.path, func(row int, e rootfs.Entry) {
+		if table.unmoved(row, &e) && (same || table.file(row).sum == sumOf(state.Accepted[table.path(row)].Hash)) {
+			unmoved[row] = true
 			known++
-		} else {
-			there[name] = e
 		}
-		return nil
 	})
 	accepted := len(state.Accepted)
 	if _, ok := state.Accepted[indexName]; ok {
@@ -539,11 +531,16 @@ func (r *Room) observeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var b batch
+	var others []string
 	for _, path := range acceptedPaths(state) {
-		if row, ok := table.find(path, 0); ok && unmoved[row] {
-			continue
+		if row, ok := table.find(path, 0); !ok || !unmoved[row] {
+			others = append(others, path)
 		}
+	}
+	there := make([]rootfs.Entry, len(others)) // as they were before they are read
+	_ = r.disk.Describe(len(others), func(i int) string { return others[i] }, func(i int, e rootfs.Entry) { there[i] = e })
+	var b batch
+	for i, path := range others {
 		p, err := relpath.Parse(path)
 		if err != nil {
 			continue
@@ -553,7 +550,7 @@ func (r *Room) observeAll(ctx context.Context) error {
 			continue // unreadable: Check reports it
 		}
 		if s.whole {
-			r.look(path, p, there[path], s, s.memory(path))
+			r.look(path, p, there[i], s, s.memory(path))
 		}
 		b.outside(state, path, s)
 	}

@@ -15,11 +15,11 @@ import (
 //	cacheMagic
 //	sizes:     the number of documents, the bytes of all their IDs and of all their terms,
 //	           the number of terms, the bytes of all of them, the bytes of the body
-//	documents: for each a row of slotRow bytes: the lengths of its ID and of its terms,
+//	documents: for each a row of slotRow bytes: where its ID ends and where its terms do,
 //	           its day, its four counts, its sum; then the IDs end to end
 //	terms:     where each ends, their numbers in order, and all of them end to end
-//	lists:     for each term a row of listRow bytes: df, last and rest, where 2^17 and
-//	           more is the length of a block, and 2^31 a crowd
+//	lists:     for each term a row of listRow bytes: df, last, rest, where 2^17 is a
+//	           block and 2^31 a crowd, and where its part of the body ends
 //	pages:     the CRC-32C of each page of the body
 //	CRC-32C of all before it
 //
@@ -27,18 +27,18 @@ import (
 // them is first used (see raw):
 //
 //	the terms of the documents, end to end
-//	the blocks, end to end
-//	the crowds: bits, then weights in grains, of 8 and 2 bytes each
+//	the blocks and crowds, end to end in the order of the lists; of a crowd the bits, then
+//	the weights in grains, of 8 and 2 bytes each
 //
 // Numbers are little endian, of 4 bytes where nothing else is said. The checksums find what
 // rots, and not what somebody forged: blocks, crowds and documents are checked when they are
 // first used, so that nothing can make a search fail, and a caller must check each hit
 // against the text that it gives away.
 const (
-	cacheMagic = "scribe lexical 3\n"
+	cacheMagic = "scribe lexical 4\n"
 	headRow    = 6
 	slotRow    = 7*4 + 32
-	listRow    = 3 * 4
+	listRow    = 4 * 4
 	pageSize   = 4096
 )
 
@@ -57,7 +57,7 @@ func (x *Index) Encode() (head, body []byte, ok bool) {
 		return nil, nil, false
 	}
 	le := binary.LittleEndian
-	body = x.encodeBody()
+	body, ends := x.encodeBody()
 	names, terms := 0, 0
 	for i := range x.slots {
 		names, terms = names+len(x.slots[i].id), terms+len(x.slots[i].terms)
@@ -66,9 +66,11 @@ func (x *Index) Encode() (head, body []byte, ok bool) {
 	for _, n := range [headRow]int{len(x.slots), names, terms, x.dict.len(), len(x.dict.names), len(body)} {
 		b = le.AppendUint32(b, uint32(n))
 	}
+	names, terms = 0, 0
 	for i := range x.slots {
 		s := &x.slots[i]
-		for _, n := range []uint32{uint32(len(s.id)), uint32(len(s.terms)), uint32(s.day), s.title, s.body, s.joined, s.extra} {
+		names, terms = names+len(s.id), terms+len(s.terms)
+		for _, n := range [...]uint32{uint32(names), uint32(terms), uint32(s.day), s.title, s.body, s.joined, s.extra} {
 			b = le.AppendUint32(b, n)
 		}
 		b = append(b, s.sum[:]...)
@@ -84,12 +86,16 @@ func (x *Index) Encode() (head, body []byte, ok bool) {
 	}
 	b = append(b, x.dict.names...)
 	for i := range x.lists {
-		l := &x.lists[i]
-		rest := l.rest
-		if rest >= many && rest < crowded {
-			rest = many + uint32(len(x.blocks[rest-many]))
+		l, rest := &x.lists[i], x.lists[i].rest
+		switch {
+		case rest >= crowded:
+			rest = crowded
+		case rest >= many:
+			rest = many
 		}
-		b = le.AppendUint32(le.AppendUint32(le.AppendUint32(b, l.df), l.last), min(rest, crowded))
+		for _, n := range [...]uint32{l.df, l.last, rest, uint32(ends[i])} {
+			b = le.AppendUint32(b, n)
+		}
 	}
 	for page := range slices.Chunk(body, pageSize) {
 		b = le.AppendUint32(b, crc32.Checksum(page, castagnoli))
@@ -97,28 +103,27 @@ func (x *Index) Encode() (head, body []byte, ok bool) {
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli)), body, true
 }
 
-func (x *Index) encodeBody() (b []byte) {
+// encodeBody gives the body, and where in it the part of each list ends.
+func (x *Index) encodeBody() (b []byte, ends []int) {
 	for i := range x.slots {
 		b = append(b, x.slots[i].terms...)
 	}
 	for i := range x.lists {
-		if l := &x.lists[i]; l.rest >= many && l.rest < crowded {
+		switch l := &x.lists[i]; {
+		case l.rest >= crowded:
+			b = x.crowds[l.rest-crowded].encode(b)
+		case l.rest >= many:
 			b = append(b, x.blocks[l.rest-many]...)
 		}
+		ends = append(ends, len(b))
 	}
-	for i := range x.lists {
-		if l := &x.lists[i]; l.rest >= crowded {
-			b = x.crowds[l.rest-crowded].encode(b)
-		}
-	}
-	return b
+	return b, ends
 }
 
 // decoder reads an encoded index. After the first fault it reads zeros.
 type decoder struct {
-	b    []byte
-	body []byte // that were not read
-	bad  bool
+	b   []byte
+	bad bool
 }
 
 // number reads a number of 4 bytes, of at most most.
@@ -143,17 +148,6 @@ func (d *decoder) bytes(n int) []byte {
 	return out
 }
 
-// later gives the place of the next n of the body; see raw.read.
-func (d *decoder) later(n int) []byte {
-	if n > len(d.body) {
-		d.bad, d.body = true, nil
-		return nil
-	}
-	out := d.body[:n]
-	d.body = d.body[n:]
-	return out
-}
-
 // Body gives an encoded index's body to fn, which reads it here and there until it returns.
 type Body func(fn func(io.ReaderAt) error) error
 
@@ -173,55 +167,44 @@ func Decode(head []byte, body Body) (*Index, error) {
 	for i := range sizes {
 		sizes[i] = d.number(math.MaxInt32)
 	}
-	x := New()
-	pages := (sizes[5] + pageSize - 1) / pageSize
-	if d.bad || int64(len(d.b)) != int64(sizes[0])*slotRow+int64(sizes[1])+int64(sizes[3])*(8+listRow)+int64(sizes[4])+4*int64(pages) {
+	docs, named, placed, terms, size := sizes[0], sizes[1], sizes[2], sizes[3], sizes[5]
+	pages := (size + pageSize - 1) / pageSize
+	if d.bad || placed > size || int64(len(d.b)) != int64(docs)*slotRow+int64(named)+int64(terms)*(8+listRow)+int64(sizes[4])+4*int64(pages) {
 		return nil, errCache
 	}
-	sums := d.b[len(d.b)-4*pages:]
-	x.raw = newRaw(sums, sizes[5], body)
-	d.body = x.raw.data
-	d.slots(x, sizes[0], sizes[1], sizes[2])
-	d.terms(x, sizes[3], sizes[4])
-	if d.bad || !d.lists(x) || len(d.b) > len(sums) || len(d.body) > 0 {
+	x := New()
+	x.raw = &raw{size: size, placed: placed, reading: reading{body: body}}
+	d.slots(x, docs, named)
+	d.terms(x, terms, sizes[4])
+	d.lists(x)
+	if x.raw.sums = d.bytes(4 * pages); d.bad || len(d.b) > 0 {
 		return nil, errCache
 	}
 	x.raw.lists, x.raw.slots = all(len(x.lists)), all(len(x.slots))
 	return x, nil
 }
 
-func (d *decoder) slots(x *Index, n, named, placed int) {
-	rows := d.bytes(n * slotRow)
-	names := string(d.bytes(named)) // one string for all
-	terms := d.later(placed)
+// slots reads what every search needs of the documents: how long each is.
+func (d *decoder) slots(x *Index, n, named int) {
+	w := x.raw
+	w.docs, w.names = d.bytes(n*slotRow), string(d.bytes(named))
 	if d.bad {
 		return
 	}
-	x.slots, x.length, x.ids = make([]slot, n), make([]uint32, n), make(map[string]uint32, n)
-	x.there = make([]uint64, (n+63)/64)
+	x.ids, x.slots, x.length, x.there = nil, make([]slot, n), make([]uint32, n), make([]uint64, (n+63)/64)
+	name, end := uint32(0), uint32(0)
 	for i := range n {
-		row, s := rows[i*slotRow:][:slotRow], &x.slots[i]
+		row := w.docs[i*slotRow:][:slotRow]
 		at := func(k int) uint32 { return binary.LittleEndian.Uint32(row[4*k:]) }
-		id, size := int(at(0)), int(at(1))
-		if id > len(names) || size > len(terms) {
-			d.bad = true
-			return
-		}
-		s.id, names = names[:id], names[id:]
-		s.terms, terms = terms[:size], terms[size:]
-		s.day, s.title, s.body, s.joined, s.extra = int32(at(2)), at(3), at(4), at(5), at(6)
-		copy(s.sum[:], row[28:])
-		if max(s.title, s.body, s.joined, s.extra) > maxDocTokens {
-			d.bad = true
-			return
-		}
-		x.ids[s.id] = uint32(i)
-		x.length[i] = s.words() + 1
+		d.bad = d.bad || at(0) < name || at(1) < end || max(at(3), at(4), at(5), at(6)) > maxDocTokens
+		name, end = at(0), at(1)
+		words := at(3) + at(4)
+		x.length[i] = words + 1
+		x.total += int64(words)
 		x.there[i/64] |= 1 << (i % 64)
-		x.total += int64(s.words())
 	}
 	x.live = n
-	d.bad = len(names)+len(terms) > 0 || len(x.ids) < n // one twice
+	d.bad = d.bad || int(name) != len(w.names) || int(end) != w.placed
 }
 
 func (d *decoder) terms(x *Index, n, named int) {
@@ -240,45 +223,41 @@ func (d *decoder) terms(x *Index, n, named int) {
 	d.bad = d.bad || int(last) != named
 }
 
-func (d *decoder) lists(x *Index) bool {
-	n, slots := x.dict.len(), uint32(len(x.slots))
-	rows := d.bytes(n * listRow)
+// lists reads the lists, and of blocks and crowds how many there are.
+func (d *decoder) lists(x *Index) {
+	w, n, slots := x.raw, x.dict.len(), uint32(len(x.slots))
+	w.posts = d.bytes(n * listRow)
 	if d.bad {
-		return false
+		return
 	}
 	x.lists = make([]list, n, n+n/8)
-	blocks, crowds := 0, 0
+	blocks, crowds, end := uint32(0), uint32(0), uint32(w.placed)
 	for i := range x.lists {
-		row, l := rows[i*listRow:][:listRow], &x.lists[i]
-		l.df, l.last, l.rest = binary.LittleEndian.Uint32(row), binary.LittleEndian.Uint32(row[4:]), binary.LittleEndian.Uint32(row[8:])
-		switch {
-		case l.rest == 0 || l.df == 0 || l.df > slots || l.last >= slots:
-			return false // after compaction each term is somewhere
-		case l.rest < many && (l.df != 1 || l.rest > maxTF || l.rest%grain != 0):
-			return false
-		case l.rest >= crowded:
-			crowds++
-		case l.rest >= many:
+		row, l := w.posts[i*listRow:][:listRow], &x.lists[i]
+		at := func(k int) uint32 { return binary.LittleEndian.Uint32(row[4*k:]) }
+		l.df, l.last, l.rest = at(0), at(1), at(2)
+		size := at(3) - end
+		d.bad = d.bad || at(3) < end || l.df == 0 || l.df > slots || l.last >= slots // after compaction each term is somewhere
+		switch end = at(3); {
+		case l.rest < many:
+			d.bad = d.bad || l.df != 1 || l.rest == 0 || l.rest > maxTF || l.rest%grain != 0 || size > 0
+		case l.rest == many:
+			l.rest += blocks
 			blocks++
+		case l.rest == crowded:
+			l.rest += crowds
+			crowds++
+			d.bad = d.bad || uint64(size) != l.crowdSize()
+		default:
+			d.bad = true
 		}
 	}
-	x.blocks, x.crowds = make([][]byte, 0, blocks+blocks/8), make([]crowd, 0, crowds+crowds/8)
-	for i := range x.lists {
-		if l := &x.lists[i]; l.rest >= many && l.rest < crowded {
-			block := d.later(int(l.rest - many))
-			l.rest = many + uint32(len(x.blocks))
-			x.blocks = append(x.blocks, block)
-		}
-	}
-	for i := range x.lists {
-		if l := &x.lists[i]; l.rest >= crowded {
-			x.raw.crowds = append(x.raw.crowds, d.later(8*(int(l.last)/64+1)+2*int(l.df)))
-			l.rest = crowded + uint32(len(x.crowds))
-			x.crowds = append(x.crowds, crowd{})
-		}
-	}
-	return !d.bad
+	d.bad = d.bad || int(end) != w.size
+	x.blocks, x.crowds = make([][]byte, blocks, blocks+blocks/8), make([]crowd, crowds, crowds+crowds/8)
 }
+
+// crowdSize is the bytes of the crowd of a list.
+func (l *list) crowdSize() uint64 { return 8*(uint64(l.last)/64+1) + 2*uint64(l.df) }
 
 // crowd reads the crowd of a list.
 func (l *list) crowd(b []byte) (c crowd, ok bool) {

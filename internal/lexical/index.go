@@ -68,7 +68,7 @@ func (s *slot) words() uint32 { return s.title + s.body }
 // Any number of Search calls may run at once; Put and Remove need the index to
 // themselves.
 type Index struct {
-	ids    map[string]uint32 // document ID to slot
+	ids    map[string]uint32 // document ID to slot; see named
 	slots  []slot
 	length []uint32 // by slot: words + 1, or 0 of a removed one
 	there  []uint64 // by slot, a bit each: 0 of a removed one
@@ -84,7 +84,7 @@ type Index struct {
 
 	writing writing
 
-	mu   sync.Mutex // guards free
+	mu   sync.Mutex // guards free, and ids while it is made
 	free []*search  // what searches work with, to be used again
 }
 
@@ -98,15 +98,20 @@ func (x *Index) Len() int { return x.live }
 
 // Version gives the Sum and the Day under which a document was put.
 func (x *Index) Version(id string) (sum [32]byte, day int32, ok bool) {
+	x.named()
 	at, ok := x.ids[id]
 	if !ok {
 		return sum, 0, false
 	}
-	return x.slots[at].sum, x.slots[at].day, true
+	s := x.said(at)
+	return s.sum, s.day, true
 }
 
 // IDs yields the documents, in no order. The index must not change meanwhile.
-func (x *Index) IDs() iter.Seq[string] { return maps.Keys(x.ids) }
+func (x *Index) IDs() iter.Seq[string] {
+	x.named()
+	return maps.Keys(x.ids)
+}
 
 // writing is what Put works with; kept, so that it allocates what the index keeps.
 type writing struct {
@@ -344,8 +349,11 @@ func (x *Index) eachTerm(s *slot, f func(id uint32)) {
 
 // Remove takes a document out. An unknown ID is no error.
 func (x *Index) Remove(id string) {
+	if !x.Load() {
+		return
+	}
 	at, ok := x.ids[id]
-	if !ok || !x.Load() {
+	if !ok {
 		return
 	}
 	delete(x.ids, id)

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -39,7 +40,9 @@ func docs() *rapid.Generator[[]Doc] {
 	})
 }
 
-func doc(id, title, body string) Doc { return Doc{ID: id, Title: title, Body: body} }
+func doc(id, title, body string) Doc {
+	return Doc{ID: id, Title: title, Body: body, Sum: sha256.Sum256([]byte(body))}
+}
 
 func docsOf(texts [][3]string) (ds []Doc) {
 	for _, t := range texts {

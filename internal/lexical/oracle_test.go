@@ -17,13 +17,14 @@ import (
 type counted struct {
 	id     string
 	day    int32
+	sum    [32]byte
 	tf     map[string]int64
 	placed map[string][]int // its words' places
 	length int64
 }
 
 func count(d Doc) counted {
-	c := counted{id: d.ID, day: d.Day, tf: map[string]int64{}, placed: map[string][]int{}}
+	c := counted{id: d.ID, day: d.Day, sum: d.Sum, tf: map[string]int64{}, placed: map[string][]int{}}
 	at := 0
 	for i, text := range []string{d.Title, d.Body} {
 		weight := int64(inTitle)
@@ -149,7 +150,7 @@ func naive(ds []Doc, x *Index, query string, day int32, limit int) ([]Hit, Drops
 		if day > 0 {
 			parts.Recency = recency(day, c.day) * ofRecency / 1000
 		}
-		hits = append(hits, Hit{c.id, parts.Terms + parts.Window + parts.Pairs + parts.Exact + parts.Recency, parts})
+		hits = append(hits, Hit{c.id, parts.Terms + parts.Window + parts.Pairs + parts.Exact + parts.Recency, parts, c.sum})
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))

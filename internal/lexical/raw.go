@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
@@ -16,91 +17,136 @@ import (
 // not be read, has not its checksum or says what can not be breaks the index as a whole.
 type raw struct {
 	lists, slots marks
-	sums         []byte // of the pages of data
+	docs, posts  []byte // rows of the head: of documents, of lists
+	names        string // the IDs of all documents
+	sums         []byte // of the pages of the body
+	size, placed int    // bytes of the body; of the terms of the documents, with which it begins
+	reading             // some of the body
+}
 
-	mu     sync.Mutex // guards what follows
+// reading is the body of an encoded index, as far as it was read.
+type reading struct {
+	mu     sync.Mutex // guards what follows, and what is made of it
 	body   Body       // nil when all was read
 	failed bool       // something could not be read
-	data   []byte     // the body, page by page as it is read
-	pages  []bool     // those that were read: they do not change any more
-	crowds [][]byte   // of the data
-	done   bool       // all was read, and all crowds were made
+	held   []piece    // what was read of the body
 	turns  int        // how often something was read
+	done   bool       // all was read, and all crowds were made
 }
 
 // patience is how often a few pages are read before all the others are.
 const patience = 32
 
-func newRaw(sums []byte, size int, body Body) *raw {
-	return &raw{sums: sums, body: body, data: make([]byte, size), pages: make([]bool, len(sums)/4)}
+// part is a part of the body, by its bytes.
+type part struct{ from, to int }
+
+// piece is a part of the body that was read.
+type piece struct {
+	part
+	data []byte
 }
 
-// run is consecutive pages, the last exclusive.
-type run struct{ from, to int }
-
-// unread appends those of some pages that were not read, and calls them read.
-func (w *raw) unread(runs []run, from, to int) []run {
-	for at := from; at < to; at++ {
-		if w.pages[at] {
-			continue
-		}
-		w.pages[at] = true
-		if n := len(runs); n > 0 && runs[n-1].to == at {
-			runs[n-1].to++
-		} else {
-			runs = append(runs, run{at, at + 1})
+// has gives a part of the body that was read.
+func (w *raw) has(p part) ([]byte, bool) {
+	for _, h := range w.held {
+		if p.from >= h.from && p.to <= h.to {
+			return h.data[p.from-h.from : p.to-h.from : p.to-h.from], true
 		}
 	}
-	return runs
+	return nil, p.from == p.to
 }
 
-// read reads parts of the data, or all of it where that pays, and reports whether they are
-// there. w.mu is held. A part's capacity reaches to the end of the data and tells its place.
-func (w *raw) read(parts ...[]byte) bool {
+// read reads the pages of parts of the body, or all of it where that pays, and reports
+// whether the parts are there. w.mu is held.
+func (w *raw) read(parts ...part) bool {
 	if w.body == nil || w.failed {
 		return !w.failed
 	}
-	var runs []run
-	for _, part := range parts {
-		if from := len(w.data) - cap(part); len(part) > 0 {
-			runs = w.unread(runs, from/pageSize, (from+len(part)-1)/pageSize+1)
+	var pages []part
+	for _, p := range parts {
+		if _, ok := w.has(p); !ok {
+			pages = append(pages, part{p.from / pageSize * pageSize, min((p.to+pageSize-1)/pageSize*pageSize, w.size)})
 		}
 	}
-	if len(runs) == 0 {
+	if len(pages) == 0 {
 		return true
 	}
 	if w.turns++; w.turns > patience {
-		return w.readAll(runs)
+		return w.readAll()
 	}
-	w.failed = w.body(func(r io.ReaderAt) error { return w.fill(r, runs) }) != nil
-	return !w.failed
+	slices.SortFunc(pages, func(a, b part) int { return cmp.Compare(a.from, b.from) })
+	runs := pages[:1]
+	for _, p := range pages[1:] {
+		if last := &runs[len(runs)-1]; p.from <= last.to {
+			last.to = max(last.to, p.to)
+		} else {
+			runs = append(runs, p)
+		}
+	}
+	return w.fill(runs)
 }
 
-// readAll reads some runs and all that was not read before. w.mu is held.
-func (w *raw) readAll(runs []run) bool {
+// readAll reads the body. w.mu is held.
+func (w *raw) readAll() bool {
 	if w.body == nil || w.failed {
 		return !w.failed
 	}
-	runs = w.unread(runs, 0, len(w.pages))
-	w.failed = w.body(func(r io.ReaderAt) error { return w.fill(r, runs) }) != nil
+	w.held = nil // who uses some of it has it
+	ok := w.fill([]part{{0, w.size}})
 	w.body = nil
+	return ok
+}
+
+// fill reads whole pages.
+func (w *raw) fill(runs []part) bool {
+	w.failed = w.body(func(r io.ReaderAt) error {
+		for _, run := range runs {
+			data := make([]byte, run.to-run.from)
+			if n, _ := r.ReadAt(data, int64(run.from)); n < len(data) {
+				return errCache
+			}
+			sums := w.sums[run.from/pageSize*4:]
+			for i := 0; i*pageSize < len(data); i++ {
+				page := data[i*pageSize : min((i+1)*pageSize, len(data))]
+				if crc32.Checksum(page, castagnoli) != binary.LittleEndian.Uint32(sums[4*i:]) {
+					return errCache
+				}
+			}
+			w.held = append(w.held, piece{run, data})
+		}
+		return nil
+	}) != nil
 	return !w.failed
 }
 
-func (w *raw) fill(r io.ReaderAt, runs []run) error {
-	for _, run := range runs {
-		from, to := run.from*pageSize, min(run.to*pageSize, len(w.data))
-		if n, _ := r.ReadAt(w.data[from:to], int64(from)); n < to-from {
-			return errCache
-		}
-		for at := run.from; at < run.to; at++ {
-			page := w.data[at*pageSize : min((at+1)*pageSize, to)]
-			if crc32.Checksum(page, castagnoli) != binary.LittleEndian.Uint32(w.sums[4*at:]) {
-				return errCache
-			}
-		}
+// ofDoc is the part of the body that has the terms of a document.
+func (w *raw) ofDoc(at uint32) part {
+	_, from, to := w.doc(at)
+	return part{from, to}
+}
+
+// doc is what the head says of a document, and where its terms are.
+func (w *raw) doc(at uint32) (s slot, from, to int) {
+	name := 0
+	if at > 0 {
+		before := w.docs[(at-1)*slotRow:]
+		name, from = int(binary.LittleEndian.Uint32(before)), int(binary.LittleEndian.Uint32(before[4:]))
 	}
-	return nil
+	row := w.docs[at*slotRow:][:slotRow]
+	number := func(k int) uint32 { return binary.LittleEndian.Uint32(row[4*k:]) }
+	s = slot{id: w.names[name:number(0)], day: int32(number(2)), title: number(3), body: number(4), joined: number(5), extra: number(6)}
+	copy(s.sum[:], row[28:])
+	return s, from, int(number(1))
+}
+
+// ofList is the part of the body that has the postings of a list; none of it where the list
+// has them itself.
+func (w *raw) ofList(term uint32) part {
+	from := w.placed
+	if term > 0 {
+		from = int(binary.LittleEndian.Uint32(w.posts[term*listRow-4:]))
+	}
+	return part{from, int(binary.LittleEndian.Uint32(w.posts[term*listRow+listRow-4:]))}
 }
 
 // marks is a set of numbers that only shrinks. Any number of searches may use it at once.
@@ -111,6 +157,9 @@ func all(n int) marks {
 	m := make(marks, (n+63)/64)
 	for i := range m {
 		m[i].Store(math.MaxUint64)
+	}
+	if over := n % 64; over > 0 {
+		m[n/64].Store(1<<over - 1) // what is added is no part of the encoded form
 	}
 	return m
 }
@@ -132,19 +181,20 @@ func (x *Index) Load() bool {
 		return !x.Broken()
 	}
 	w.mu.Lock()
-	ok := w.readAll(nil)
+	ok := w.readAll()
+	for at := 0; ok && at < len(x.slots); at++ {
+		x.placeSlot(uint32(at))
+	}
+	for term := 0; ok && term < len(x.lists); term++ {
+		ok = !w.lists.has(uint32(term)) || x.placeList(uint32(term))
+	}
+	w.held, w.done = nil, true
 	w.mu.Unlock()
-	for term := range x.lists {
-		if x.lists[term].rest >= crowded {
-			ok = ok && x.list(uint32(term))
-		}
+	if !ok {
+		x.broken.Store(true)
 	}
-	for i, b := range x.blocks { // they grow
-		x.blocks[i] = slices.Clip(b)
-	}
-	w.done = true
-	x.broken.Store(!ok)
-	return ok
+	x.named() // finds IDs that are there twice
+	return !x.Broken()
 }
 
 // list reports whether a list can be read.
@@ -155,30 +205,28 @@ func (x *Index) list(term uint32) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l := &x.lists[term]
-	b := x.part(l)
-	ok := w.read(b)
-	switch {
-	case !ok || !w.lists.has(term): // made meanwhile
-	case l.rest >= crowded && !w.done:
-		x.crowds[l.rest-crowded], ok = l.crowd(b)
-	case l.rest >= many && l.rest < crowded:
-		ok = l.holds(b)
+	if !w.lists.has(term) {
+		return true // made meanwhile
+	}
+	ok := w.done || w.read(w.ofList(term)) && x.placeList(term)
+	if l := &x.lists[term]; l.rest >= many && l.rest < crowded {
+		ok = ok && l.holds(x.blocks[l.rest-many])
 	}
 	return x.checked(&w.lists, term, ok)
 }
 
-// part is what the body has of a list. x.raw.mu is held.
-func (x *Index) part(l *list) []byte {
+// placeList gives a list its postings, which were read. x.raw.mu is held.
+func (x *Index) placeList(term uint32) bool {
+	l := &x.lists[term]
+	b, ok := x.raw.has(x.raw.ofList(term))
 	switch {
-	case l.rest < many:
-		return nil
+	case !ok || l.rest < many:
 	case l.rest < crowded:
-		return x.blocks[l.rest-many]
-	case x.raw.done: // there may be others by now
-		return nil
+		x.blocks[l.rest-many] = b
+	default:
+		x.crowds[l.rest-crowded], ok = l.crowd(b)
 	}
-	return x.raw.crowds[l.rest-crowded]
+	return ok
 }
 
 // slot reports whether the terms of a document can be read.
@@ -189,8 +237,45 @@ func (x *Index) slot(at uint32) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := &x.slots[at]
-	return x.checked(&w.slots, at, w.read(s.terms) && s.sound(uint64(x.dict.len())))
+	if !w.slots.has(at) {
+		return true
+	}
+	ok := w.done || w.read(w.ofDoc(at)) && x.placeSlot(at)
+	return x.checked(&w.slots, at, ok && x.slots[at].sound(uint64(x.dict.len())))
+}
+
+// placeSlot makes a slot of what was read. x.raw.mu is held.
+func (x *Index) placeSlot(at uint32) bool {
+	s, from, to := x.raw.doc(at)
+	ok := true
+	s.terms, ok = x.raw.has(part{from, to})
+	x.slots[at] = s
+	return ok
+}
+
+// named makes the table of the documents by ID, which no search needs.
+func (x *Index) named() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ids != nil {
+		return
+	}
+	x.ids = make(map[string]uint32, len(x.slots))
+	for at := range uint32(len(x.slots)) {
+		x.ids[x.said(at).id] = at
+	}
+	if len(x.ids) < len(x.slots) {
+		x.broken.Store(true)
+	}
+}
+
+// said is a document as the head says it, whose terms may not have been read.
+func (x *Index) said(at uint32) slot {
+	if x.raw == nil || !x.raw.slots.has(at) {
+		return x.slots[at]
+	}
+	s, _, _ := x.raw.doc(at)
+	return s
 }
 
 func (x *Index) checked(m *marks, i uint32, ok bool) bool {
@@ -225,15 +310,15 @@ func (s *search) prefetch() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var parts [][]byte
+	var parts []part
 	for i := range s.probes {
 		if term := s.probes[i].term; w.lists.has(term) {
-			parts = append(parts, s.x.part(&s.x.lists[term]))
+			parts = append(parts, w.ofList(term))
 		}
 	}
 	for _, c := range s.chosen {
 		if w.slots.has(c.slot) {
-			parts = append(parts, s.x.slots[c.slot].terms)
+			parts = append(parts, w.ofDoc(c.slot))
 		}
 	}
 	w.read(parts...)

@@ -284,7 +284,7 @@ func (s *search) choose() {
 			if a.score != b.score {
 				return cmp.Compare(b.score, a.score)
 			}
-			return strings.Compare(s.x.slots[a.slot].id, s.x.slots[b.slot].id)
+			return strings.Compare(s.x.said(a.slot).id, s.x.said(b.slot).id)
 		})
 		s.chosen = s.chosen[:MaxHits]
 	}

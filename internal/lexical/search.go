@@ -15,6 +15,7 @@ type Hit struct {
 	ID    string
 	Score int64 // 1e-6; comparable within one search only
 	Parts Parts
+	Sum   [32]byte // of the Doc
 }
 
 // Parts is what a score is the sum of, each with its weight, in 1e-6.
@@ -161,7 +162,8 @@ func (x *Index) Search(q Query) ([]Hit, Drops) {
 	hits := make([]Hit, len(s.first))
 	for i, at := range s.first {
 		b := &s.best[at]
-		hits[i] = Hit{x.slots[b.slot].id, b.score, b.parts}
+		d := &x.slots[b.slot]
+		hits[i] = Hit{d.id, b.score, b.parts, d.sum}
 	}
 	return hits, s.drops
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -80,7 +81,13 @@ func lstatStep(name string) step {
 func listStep(name string) step {
 	return step{"readdir " + name, func(f FS) string {
 		es, err := f.ReadDir(name)
-		out := []any{err}
+		out := []any{err, f.Describe(name, []string{"none.md", "a.md", "d"}, func(i int, e Entry) {
+			if !slices.ContainsFunc(es, func(o Entry) bool {
+				return o.Name == e.Name && o.Kind == e.Kind && o.Size == e.Size && o.Links == e.Links
+			}) {
+				es = append(es, Entry{Name: "described otherwise than listed"})
+			}
+		})}
 		for _, e := range es {
 			out = append(out, e.Name, e.Kind, e.Size, e.Links)
 		}

@@ -57,6 +57,9 @@ type FS interface {
 	// ReadDir lists a directory with what its entries are, sorted bytewise,
 	// without following anything, under the same limit.
 	ReadDir(name string) ([]Entry, error)
+	// Describe calls fn for those of some names of a directory that are there, with what
+	// ReadDir says of them. It need not list the directory.
+	Describe(name string, bases []string, fn func(i int, e Entry)) error
 	// Read returns the bytes of a plain file: "path.too-large" above max bytes.
 	Read(name string, max int64) ([]byte, error)
 	// View opens a plain file of at most max bytes, and lets fn read it here and there

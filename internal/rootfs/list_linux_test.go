@@ -32,7 +32,7 @@ func TestListingSaysWhatALookSays(t *testing.T) {
 		must(t, err)
 		names, err := h.names()
 		must(t, err)
-		if _, ok, err := h.entries(names); !ok || err != nil {
+		if ok, err := h.each(names, func(int, Entry) {}); !ok || err != nil {
 			t.Logf("this system does not describe names of %s with one call: %v", dir, err)
 		}
 		h.close()
@@ -40,6 +40,18 @@ func TestListingSaysWhatALookSays(t *testing.T) {
 		must(t, err)
 		if len(got) != len(names) {
 			t.Errorf("%s: %d entries of %d names", dir, len(got), len(names))
+		}
+		asked := append([]string{"absent"}, names...)
+		asked = append(asked, "zzz")
+		var described []Entry
+		must(t, d.Describe(dir, asked, func(i int, e Entry) {
+			if e.Name != asked[i] {
+				t.Errorf("%s: %s is described as %s", dir, asked[i], e.Name)
+			}
+			described = append(described, e)
+		}))
+		if diff := gocmp.Diff(described, got, cmpopts.IgnoreUnexported(Entry{})); diff != "" {
+			t.Errorf("%s (-described +listed):\n%s", dir, diff)
 		}
 		for _, e := range got {
 			name := e.Name

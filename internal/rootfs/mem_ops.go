@@ -44,6 +44,16 @@ func (m *Mem) ReadDir(name string) (entries []Entry, err error) {
 	return entries, err
 }
 
+func (m *Mem) Describe(name string, bases []string, fn func(i int, e Entry)) error {
+	entries, err := m.ReadDir(name)
+	for i, base := range bases {
+		if at, ok := slices.BinarySearchFunc(entries, base, func(e Entry, base string) int { return strings.Compare(e.Name, base) }); ok {
+			fn(i, entries[at])
+		}
+	}
+	return err
+}
+
 func (m *Mem) Names(name string) ([]string, error) {
 	entries, err := m.ReadDir(name)
 	var names []string

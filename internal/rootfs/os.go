@@ -426,22 +426,52 @@ func (d *disk) ReadDir(name string) ([]Entry, error) {
 	if err != nil {
 		return nil, fault("readdir", name, err)
 	}
-	entries, ok, err := h.entries(names)
-	if ok {
-		return entries, fault("readdir", name, err)
+	entries := make([]Entry, 0, len(names))
+	err = h.describe(names, func(_ int, e Entry) { entries = append(entries, e) })
+	return entries, fault("readdir", name, err)
+}
+
+// Describe asks for each name, unless the directory may ignore case, where a name that
+// somebody changed would still be answered.
+func (d *disk) Describe(name string, bases []string, fn func(i int, e Entry)) error {
+	h, err := d.walk("readdir", name)
+	if err != nil {
+		return err
 	}
-	entries = make([]Entry, 0, len(names))
-	for _, base := range names {
+	defer h.close()
+	if len(bases) > 0 && h.exact(bases[0]) == nil && h.mindsCase() {
+		return fault("readdir", name, h.describe(bases, fn))
+	}
+	names, err := h.names()
+	if err != nil {
+		return fault("readdir", name, err)
+	}
+	there := bases[:0:0]
+	var at []int
+	for i, base := range bases {
+		if _, ok := slices.BinarySearch(names, base); ok {
+			there, at = append(there, base), append(at, i)
+		}
+	}
+	return fault("readdir", name, h.describe(there, func(i int, e Entry) { fn(at[i], e) }))
+}
+
+// describe calls fn for those of some names that are still there.
+func (h *handle) describe(names []string, fn func(i int, e Entry)) error {
+	if ok, err := h.each(names, fn); ok {
+		return err
+	}
+	for i, base := range names {
 		fi, err := h.root.Lstat(base)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // gone since
 		}
 		if err != nil {
-			return nil, fault("readdir", h.join(base), err)
+			return fault("readdir", h.join(base), err)
 		}
-		entries = append(entries, h.entry(base, fi))
+		fn(i, h.entry(base, fi))
 	}
-	return entries, nil
+	return nil
 }
 
 func (d *disk) Read(name string, max int64) ([]byte, error) {

@@ -19,17 +19,16 @@ func (b *statxBuf) mtime() int64  { return b.nano(112) }
 // nano is the time at off, in nanoseconds since 1970.
 func (b *statxBuf) nano(off int) int64 { return int64(b.u64(off))*1e9 + int64(b.u32(off+8)) }
 
-// entries describes the names of a directory, with one system call for each: the same
-// answer says what it is, how many names it has and on which mount it lies. ok is false
-// where the system does not say all that.
-func (h *handle) entries(names []string) (entries []Entry, ok bool, err error) {
+// each describes names of a directory, with one system call for each: the same answer says
+// what it is, how many names it has and on which mount it lies. ok is false where the
+// system does not say all that; then fn was not called.
+func (h *handle) each(names []string, fn func(i int, e Entry)) (ok bool, err error) {
 	if sysStatx == 0 || !h.mount.exact {
-		return nil, false, nil
+		return false, nil
 	}
-	entries = make([]Entry, 0, len(names))
 	now := time.Now() // before the first look: what is young then has to be read
 	var buf statxBuf
-	name, next := make([]byte, 0, 256), 0
+	name, next, said := make([]byte, 0, 256), 0, false
 	err = control(h.file, func(fd uintptr) error {
 		for ; next < len(names); next++ {
 			base := names[next]
@@ -52,14 +51,15 @@ func (h *handle) entries(names []string) (entries []Entry, ok bool, err error) {
 				}
 				e = h.entry(base, fi)
 			}
-			entries = append(entries, e)
+			said = true
+			fn(next, e)
 		}
 		return nil
 	})
-	if err == syscall.ENOTSUP || err == syscall.ENOSYS || err == syscall.EPERM {
-		return nil, false, nil // a file system, an old kernel or a sandbox says no
+	if !said && (err == syscall.ENOTSUP || err == syscall.ENOSYS || err == syscall.EPERM) {
+		return false, nil // a file system, an old kernel or a sandbox says no
 	}
-	return entries, true, err
+	return true, err
 }
 
 // described is [handle.entry] of what statx found.
