@@ -1,6 +1,9 @@
 package directive
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // holds reports whether the pattern is found in any sentence of text, read
 // forwards or, for languages that put the verb last, backwards.
@@ -72,5 +75,26 @@ func TestHintExamples(t *testing.T) {
 		if got := worst(h.yes); got > Weak {
 			t.Errorf("Scan(%q) = %v: a hint alone must not hold", h.yes, Scan(h.yes))
 		}
+	}
+}
+
+// TestPlainWords: a word of the lexicon that is taken for its own view is.
+func TestPlainWords(t *testing.T) {
+	n := 0
+	for _, table := range [...][]entry{english(), englishObjects(), chinese(), others(), otherScripts()} {
+		for _, e := range table {
+			for w := range strings.FieldsSeq(e.words) {
+				key := strings.ReplaceAll(strings.TrimSuffix(w, "+"), "_", " ")
+				if !plain(key) {
+					continue
+				}
+				if n++; newView(key).Text != key {
+					t.Errorf("%q is %q in a view", key, newView(key).Text)
+				}
+			}
+		}
+	}
+	if n < 1000 {
+		t.Errorf("%d words are plain", n)
 	}
 }

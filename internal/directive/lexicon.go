@@ -15,8 +15,8 @@ type vocabulary struct {
 }
 
 type phrase struct {
-	name string   // all its words with a blank between them
-	rest []string // the words after the first
+	name string // all its words with a blank between them
+	more int    // words after the first
 	set  set
 }
 
@@ -72,10 +72,11 @@ func (v *vocabulary) add(w string, s set) {
 	inflect(key, add)
 }
 
-// plain reports whether a text is its own view: lower-case letters and single spaces.
+// plain reports whether a text is its own view, as far as that shows at a glance:
+// lower-case letters and single blanks, or Han.
 func plain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < 'a' || c > 'z') && (c != ' ' || i == 0 || s[i-1] == ' ') {
+	for i, c := range s {
+		if (c < 'a' || c > 'z') && (c < 0x4E00 || c > 0x9FFF) && (c != ' ' || i == 0 || s[i-1] == ' ') {
 			return false
 		}
 	}
@@ -83,24 +84,24 @@ func plain(s string) bool {
 }
 
 func (v *vocabulary) addForm(f string, s set) {
-	if !strings.Contains(f, " ") {
+	more := strings.Count(f, " ")
+	if more == 0 {
 		v.words[f] |= s
 		return
 	}
-	parts := strings.Fields(f)
-	name := strings.Join(parts, " ")
-	list := v.phrases[parts[0]]
+	first, _, _ := strings.Cut(f, " ")
+	list := v.phrases[first]
 	for i := range list {
-		if list[i].name == name {
+		if list[i].name == f {
 			list[i].set |= s
 			return
 		}
 	}
-	list = append(list, phrase{name, parts[1:], s})
-	for i := len(list) - 1; i > 0 && len(list[i].rest) > len(list[i-1].rest); i-- {
+	list = append(list, phrase{f, more, s})
+	for i := len(list) - 1; i > 0 && list[i].more > list[i-1].more; i-- {
 		list[i], list[i-1] = list[i-1], list[i]
 	}
-	v.phrases[parts[0]] = list
+	v.phrases[first] = list
 }
 
 // inflect gives the regular endings of an English noun or verb; of a phrase, of

@@ -2,7 +2,7 @@ package directive
 
 import (
 	"fmt"
-	"slices"
+	"math/bits"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,41 +42,38 @@ var theWeights = sync.OnceValue(func() *weightTable { return readWeights(weights
 
 // readWeights panics on a mistake: the table is a constant of this package.
 func readWeights(lines string, b *book) *weightTable {
-	w := &weightTable{word: make(map[[2]string]int32, 4096)}
+	w := &weightTable{word: make(map[[2]string]int32, strings.Count(lines, " w "))}
 	bit := func(name string) int {
-		i := slices.Index(b.concepts, name)
-		if i < 0 {
+		c, ok := theConcepts()[name]
+		if !ok {
 			panic("directive: weight of an unknown concept: " + name)
 		}
-		return i
+		return bits.TrailingZeros64(uint64(c))
 	}
-	var fields []string
 	for line := range strings.Lines(lines) {
-		fields = slices.AppendSeq(fields[:0], strings.FieldsSeq(line))
-		n, err := strconv.ParseInt(fields[0], 10, 32)
+		number, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		kind, rest, of := strings.Cut(rest, " ")
+		one, two, _ := strings.Cut(rest, " ")
+		n, err := strconv.ParseInt(number, 10, 32)
 		v := int32(n)
-		if err != nil || len(fields) < 3 && fields[1] != "bias" {
+		if err != nil || !of && kind != "bias" {
 			panic(fmt.Sprintf("directive: weight %q", line))
 		}
-		switch fields[1] {
+		switch kind {
 		case "bias":
 			w.bias = v
 		case "c":
-			w.concept[bit(fields[2])] = v
+			w.concept[bit(one)] = v
 		case "h":
-			w.head[bit(fields[2])] = v
+			w.head[bit(one)] = v
 		case "p":
-			w.pair[bit(fields[2])][bit(fields[3])] = v
+			w.pair[bit(one)][bit(two)] = v
 		case "k":
-			w.hint[b.classes[fields[2]]] = v
+			w.hint[b.classes[one]] = v
 		case "n":
-			w.length[fields[2][0]-'0'] = v
+			w.length[one[0]-'0'] = v
 		case "w":
-			var key [2]string
-			for i, word := range fields[2:] {
-				key[i] = strings.ReplaceAll(word, "_", " ") // a phrase
-			}
-			w.word[key] = v
+			w.word[[2]string{strings.ReplaceAll(one, "_", " "), strings.ReplaceAll(two, "_", " ")}] = v // a phrase has blanks
 		}
 	}
 	return w

@@ -318,10 +318,10 @@ func (s *scanner) finish() []token {
 		t := s.tokens[i]
 		n := 1
 		for _, p := range s.voc.phrases[s.text[t.start:t.end]] {
-			if m := len(p.rest); i+m < len(s.tokens) && s.rest(i+1, p.rest) {
+			if i+p.more < len(s.tokens) && s.says(i, p.name) {
 				t.set, t.phrase = p.set, p.name
-				t.end = s.tokens[i+m].end
-				n = m + 1
+				t.end = s.tokens[i+p.more].end
+				n = p.more + 1
 				break
 			}
 		}
@@ -355,11 +355,14 @@ func heads(tokens []token) {
 	}
 }
 
-func (s *scanner) rest(i int, want []string) bool {
-	for k, w := range want {
-		if t := s.tokens[i+k]; s.text[t.start:t.end] != w {
+// says reports whether the tokens from i on are the words of a phrase, of which there are
+// no more than tokens.
+func (s *scanner) says(i int, phrase string) bool {
+	for w := range strings.SplitSeq(phrase, " ") {
+		if t := s.tokens[i]; s.text[t.start:t.end] != w {
 			return false
 		}
+		i++
 	}
 	return true
 }
