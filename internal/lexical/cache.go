@@ -173,14 +173,13 @@ func Decode(head []byte, body Body) (*Index, error) {
 		return nil, errCache
 	}
 	x := New()
-	x.raw = &raw{size: size, placed: placed, reading: reading{body: body}}
+	x.raw = &raw{size: size, placed: placed, reading: reading{body: body, lists: map[uint32]postings{}, slots: map[uint32]*slot{}}}
 	d.slots(x, docs, named)
 	d.terms(x, terms, sizes[4])
 	d.lists(x)
 	if x.raw.sums = d.bytes(4 * pages); d.bad || len(d.b) > 0 {
 		return nil, errCache
 	}
-	x.raw.lists, x.raw.slots = all(len(x.lists)), all(len(x.slots))
 	return x, nil
 }
 
@@ -191,7 +190,7 @@ func (d *decoder) slots(x *Index, n, named int) {
 	if d.bad {
 		return
 	}
-	x.ids, x.slots, x.length, x.there = nil, make([]slot, n), make([]uint32, n), make([]uint64, (n+63)/64)
+	x.ids, x.length, x.there = nil, make([]uint32, n), make([]uint64, (n+63)/64)
 	name, end := uint32(0), uint32(0)
 	for i := range n {
 		row := w.docs[i*slotRow:][:slotRow]
@@ -223,47 +222,38 @@ func (d *decoder) terms(x *Index, n, named int) {
 	d.bad = d.bad || int(last) != named
 }
 
-// lists reads the lists, and of blocks and crowds how many there are.
+// lists checks what the head says of the lists.
 func (d *decoder) lists(x *Index) {
-	w, n, slots := x.raw, x.dict.len(), uint32(len(x.slots))
+	w, n, docs := x.raw, x.dict.len(), uint32(len(x.length))
 	w.posts = d.bytes(n * listRow)
 	if d.bad {
 		return
 	}
-	x.lists = make([]list, n, n+n/8)
-	blocks, crowds, end := uint32(0), uint32(0), uint32(w.placed)
-	for i := range x.lists {
-		row, l := w.posts[i*listRow:][:listRow], &x.lists[i]
-		at := func(k int) uint32 { return binary.LittleEndian.Uint32(row[4*k:]) }
-		l.df, l.last, l.rest = at(0), at(1), at(2)
-		size := at(3) - end
-		d.bad = d.bad || at(3) < end || l.df == 0 || l.df > slots || l.last >= slots // after compaction each term is somewhere
-		switch end = at(3); {
+	end := w.placed
+	for term := range uint32(n) {
+		l, in := w.list(term)
+		d.bad = d.bad || in.to < end || l.df == 0 || l.df > docs || l.last >= docs // after compaction each term is somewhere
+		switch size := uint64(in.to - end); {
 		case l.rest < many:
 			d.bad = d.bad || l.df != 1 || l.rest == 0 || l.rest > maxTF || l.rest%grain != 0 || size > 0
-		case l.rest == many:
-			l.rest += blocks
-			blocks++
 		case l.rest == crowded:
-			l.rest += crowds
-			crowds++
-			d.bad = d.bad || uint64(size) != l.crowdSize()
+			d.bad = d.bad || size != l.crowdSize()
 		default:
-			d.bad = true
+			d.bad = d.bad || l.rest != many
 		}
+		end = in.to
 	}
-	d.bad = d.bad || int(end) != w.size
-	x.blocks, x.crowds = make([][]byte, blocks, blocks+blocks/8), make([]crowd, crowds, crowds+crowds/8)
+	d.bad = d.bad || end != w.size
 }
 
 // crowdSize is the bytes of the crowd of a list.
 func (l *list) crowdSize() uint64 { return 8*(uint64(l.last)/64+1) + 2*uint64(l.df) }
 
 // crowd reads the crowd of a list.
-func (l *list) crowd(b []byte) (c crowd, ok bool) {
+func (l *list) crowd(b []byte) (c *crowd, ok bool) {
 	words := int(l.last)/64 + 1
 	has, tf := b[:8*words], b[8*words:]
-	c = crowd{has: make([]uint64, words), before: make([]uint32, words), tf: make([]uint16, l.df)}
+	c = &crowd{has: make([]uint64, words), before: make([]uint32, words), tf: make([]uint16, l.df)}
 	n := uint32(0)
 	for i := range c.has {
 		c.has[i], c.before[i] = binary.LittleEndian.Uint64(has[8*i:]), n

@@ -87,8 +87,17 @@ func (l *list) crowds() bool {
 	return l.df >= crowdLeast && uint64(l.last) < uint64(l.df)*crowdShare
 }
 
-// crowd is the list of a term that has one.
-func (x *Index) crowd(term uint32) *crowd { return &x.crowds[x.lists[term].rest-crowded] }
+// postings is a list of an index that is whole.
+func (x *Index) postings(term uint32) postings {
+	p := postings{list: x.lists[term]}
+	switch {
+	case p.rest >= crowded:
+		p.crowd = &x.crowds[p.rest-crowded]
+	case p.rest >= many:
+		p.block = x.blocks[p.rest-many]
+	}
+	return p
+}
 
 // post adds a posting to a list. Slots come in order.
 func (x *Index) post(l *list, at, tf uint32) {
@@ -114,10 +123,6 @@ func (x *Index) post(l *list, at, tf uint32) {
 	switch {
 	case l.rest >= many && l.rest < crowded && l.crowds():
 		block := &x.blocks[l.rest-many]
-		if x.raw != nil && !l.holds(*block) {
-			x.broken.Store(true)
-			return
-		}
 		l.rest = crowded + uint32(len(x.crowds))
 		x.crowds = append(x.crowds, crowdOf(*block))
 		*block = nil

@@ -49,6 +49,13 @@ type list struct {
 	rest uint32 // 0: no posting; below many: the weight of the only one, in tenths; else a place in blocks or crowds
 }
 
+// postings is a list with what its rest stands for.
+type postings struct {
+	list
+	block []byte
+	crowd *crowd
+}
+
 // slot is one document, or the place of a removed one.
 type slot struct {
 	id     string
@@ -79,7 +86,7 @@ type Index struct {
 	live   int      // documents
 	total  int64    // their words together
 
-	raw    *raw        // of a decoded index
+	raw    *raw        // of a decoded index, which has no slots, lists, blocks and crowds then
 	broken atomic.Bool // see Broken
 
 	writing writing
@@ -358,13 +365,11 @@ func (x *Index) Remove(id string) {
 	}
 	delete(x.ids, id)
 	s := &x.slots[at]
-	if x.slot(at) {
-		x.eachTerm(s, func(t uint32) {
-			if l := &x.lists[t]; l.df > 0 { // but for a forged cache
-				l.df--
-			}
-		})
-	}
+	x.eachTerm(s, func(t uint32) {
+		if l := &x.lists[t]; l.df > 0 { // but for a forged cache
+			l.df--
+		}
+	})
 	x.live--
 	x.total -= int64(s.words())
 	*s = slot{}
@@ -378,13 +383,7 @@ func (x *Index) Remove(id string) {
 // compact makes the index anew without the places of removed documents, and without
 // the terms that none holds. No score depends on what it changes.
 func (x *Index) compact() {
-	old := Index{slots: x.slots, length: x.length, dict: x.dict, live: x.live, raw: x.raw}
-	sound := func(at uint32) bool {
-		ok := old.slot(at)
-		x.broken.Store(x.broken.Load() || !ok)
-		return ok
-	}
-	x.raw = nil
+	old := Index{slots: x.slots, length: x.length, dict: x.dict, live: x.live}
 	renamed := make([]uint32, old.dict.len()) // number + 1
 	x.ids, x.slots, x.length, x.lists = make(map[string]uint32, old.live), make([]slot, 0, old.live), make([]uint32, 0, old.live), nil
 	x.there, x.blocks, x.crowds = nil, nil, nil
@@ -392,7 +391,7 @@ func (x *Index) compact() {
 	x.writing.known, x.writing.tf = nil, nil
 	w := &x.writing
 	for i := range old.slots {
-		if old.length[i] == 0 || !sound(uint32(i)) {
+		if old.length[i] == 0 {
 			continue
 		}
 		s := old.slots[i]

@@ -229,6 +229,7 @@ func prunes(x *Index, query string) int {
 	s := x.borrow()
 	defer x.giveBack(s)
 	s.parse(query)
+	s.readLists()
 	return s.accumulate()
 }
 

@@ -64,7 +64,7 @@ type probe struct {
 	units  mask // what finding it finds
 
 	// While documents are scored; see order.
-	crowd bool
+	in    postings
 	worth int64 // idf by weight
 	most  int64 // the most that it adds to a score
 }
@@ -214,8 +214,8 @@ func (s *search) unit(w *spoken) int {
 	}
 	u := unit{from: from, to: len(s.text), term: -1, probe: -1, said: 1, date: w.kind == date}
 	df := uint32(0)
-	if id, ok := s.x.dict.find(term); ok && s.x.lists[id].df > 0 {
-		df, u.term, u.probe = s.x.lists[id].df, int64(id), len(s.probes)
+	if id, n := s.x.find(term); n > 0 {
+		df, u.term, u.probe = n, int64(id), len(s.probes)
 	}
 	u.idf = idf(s.x.live, int(df))
 	if u.weight = root(u.idf); s.x.live < coverageDocs {
@@ -239,9 +239,9 @@ func (s *search) unit(w *spoken) int {
 func (s *search) join(text []byte, words []spoken, weight int64) {
 	from := len(s.text)
 	s.text = append(s.text, text...)
-	id, ok := s.x.dict.find(termOf(token{text: s.text[from:], kind: whole}))
+	id, df := s.x.find(termOf(token{text: s.text[from:], kind: whole}))
 	s.text = s.text[:from]
-	if !ok || s.x.lists[id].df == 0 {
+	if df == 0 {
 		return
 	}
 	for i := range s.probes {
@@ -249,7 +249,7 @@ func (s *search) join(text []byte, words []spoken, weight int64) {
 			return
 		}
 	}
-	p := probe{term: id, df: s.x.lists[id].df, weight: weight, joined: true}
+	p := probe{term: id, df: df, weight: weight, joined: true}
 	p.idf = idf(s.x.live, int(p.df))
 	for _, w := range words {
 		if w.unit >= 0 {

@@ -55,7 +55,7 @@ func (s *search) floor() {
 	s.best = slices.Grow(s.best[:0], MaxHits)
 	var top int64
 	for _, c := range s.chosen {
-		s.best = append(s.best, ranked{slot: c.slot, score: c.score})
+		s.best = append(s.best, ranked{slot: c.slot, doc: s.x.slot(c.slot), score: c.score})
 		r := &s.best[len(s.best)-1]
 		s.find(r)
 		top = max(top, r.parts.Coverage)
@@ -76,14 +76,14 @@ func (s *search) floor() {
 func (s *search) find(r *ranked) {
 	with := s.tally[r.slot].with
 	for i := len(s.probes) - s.crowds; i < len(s.probes); i++ {
-		if s.x.crowd(s.probes[i].term).find(r.slot) > 0 {
+		if s.probes[i].in.crowd.find(r.slot) > 0 {
 			with |= probeBit(i)
 		}
 	}
 	r.with = with
 	var exact mask
 	if with&rest != 0 {
-		r.have, exact = s.places(&s.x.slots[r.slot])
+		r.have, exact = s.places(r.doc)
 		r.own = 2
 	} else {
 		for set := with; set != 0; set &= set - 1 {
@@ -111,7 +111,7 @@ func (s *search) look(limit int, day int32) {
 	for i := range s.best {
 		r := &s.best[i]
 		if day > 0 {
-			r.parts.Recency = recency(day, s.x.slots[r.slot].day) * ofRecency / 1000
+			r.parts.Recency = recency(day, r.doc.day) * ofRecency / 1000
 		}
 		most := r.parts.Terms + r.parts.Exact + r.parts.Recency + s.share(s.idf(&r.have), ofWindow)
 		if r.own > 1 {
@@ -163,7 +163,7 @@ func (s *search) look(limit int, day int32) {
 // ahead reports whether one of the best stands before another.
 func (s *search) ahead(i, j int) bool {
 	a, b := &s.best[i], &s.best[j]
-	return a.score > b.score || a.score == b.score && s.x.slots[a.slot].id < s.x.slots[b.slot].id
+	return a.score > b.score || a.score == b.score && a.doc.id < b.doc.id
 }
 
 // share is v over the idf of all units, in 1e-6, at a weight in thousandths.
@@ -173,11 +173,10 @@ func (s *search) share(v, weight int64) int64 { return v * 1000 / max(1, s.sum) 
 func (s *search) closely(r *ranked) {
 	best, pairs := int64(0), int64(0)
 	if r.own > 1 {
-		d := &s.x.slots[r.slot]
 		if r.own > maxNeedles || r.with&rest != 0 {
-			s.places(d)
+			s.places(r.doc)
 		} else {
-			s.spots(d, r.with)
+			s.spots(r.doc, r.with)
 		}
 		best, pairs = s.together()
 	}

@@ -8,30 +8,31 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 )
 
-// raw says of a decoded index what nobody has looked at yet. To read and to check every
-// list and every document would take longer than all the rest of opening a cache, and a
-// search needs a few of them: so each is read and checked when it is first used. What can
-// not be read, has not its checksum or says what can not be breaks the index as a whole.
+// raw is an encoded index that searches are answered from. To read and to check every list
+// and every document would take longer than all the rest of opening a cache, and a search
+// needs a few of them: so each is read and checked when it is first used. What can not be
+// read, has not its checksum or says what can not be breaks the index as a whole. The first
+// change makes the whole index of it, and then there is none: see Index.Load.
 type raw struct {
-	lists, slots marks
 	docs, posts  []byte // rows of the head: of documents, of lists
 	names        string // the IDs of all documents
 	sums         []byte // of the pages of the body
 	size, placed int    // bytes of the body; of the terms of the documents, with which it begins
-	reading             // some of the body
+
+	reading
 }
 
-// reading is the body of an encoded index, as far as it was read.
+// reading is what was read of a body. Any number of searches use it at once.
 type reading struct {
-	mu     sync.Mutex // guards what follows, and what is made of it
+	mu     sync.Mutex // guards what follows
 	body   Body       // nil when all was read
 	failed bool       // something could not be read
-	held   []piece    // what was read of the body
 	turns  int        // how often something was read
-	done   bool       // all was read, and all crowds were made
+	held   []piece
+	lists  map[uint32]postings // by term, those that were checked
+	slots  map[uint32]*slot    // the same of documents
 }
 
 // patience is how often a few pages are read before all the others are.
@@ -119,138 +120,99 @@ func (w *raw) fill(runs []part) bool {
 	return !w.failed
 }
 
-// ofDoc is the part of the body that has the terms of a document.
-func (w *raw) ofDoc(at uint32) part {
-	_, from, to := w.doc(at)
-	return part{from, to}
-}
-
 // doc is what the head says of a document, and where its terms are.
-func (w *raw) doc(at uint32) (s slot, from, to int) {
+func (w *raw) doc(at uint32) (s slot, terms part) {
 	name := 0
 	if at > 0 {
 		before := w.docs[(at-1)*slotRow:]
-		name, from = int(binary.LittleEndian.Uint32(before)), int(binary.LittleEndian.Uint32(before[4:]))
+		name, terms.from = int(binary.LittleEndian.Uint32(before)), int(binary.LittleEndian.Uint32(before[4:]))
 	}
 	row := w.docs[at*slotRow:][:slotRow]
 	number := func(k int) uint32 { return binary.LittleEndian.Uint32(row[4*k:]) }
+	terms.to = int(number(1))
 	s = slot{id: w.names[name:number(0)], day: int32(number(2)), title: number(3), body: number(4), joined: number(5), extra: number(6)}
 	copy(s.sum[:], row[28:])
-	return s, from, int(number(1))
+	return s, terms
 }
 
-// ofList is the part of the body that has the postings of a list; none of it where the list
-// has them itself.
-func (w *raw) ofList(term uint32) part {
-	from := w.placed
-	if term > 0 {
-		from = int(binary.LittleEndian.Uint32(w.posts[term*listRow-4:]))
+// list is what the head says of a list, and where its postings are: nowhere when it has
+// them itself.
+func (w *raw) list(term uint32) (l list, in part) {
+	if in.from = w.placed; term > 0 {
+		in.from = int(binary.LittleEndian.Uint32(w.posts[term*listRow-4:]))
 	}
-	return part{from, int(binary.LittleEndian.Uint32(w.posts[term*listRow+listRow-4:]))}
+	row := w.posts[term*listRow:][:listRow]
+	number := func(k int) uint32 { return binary.LittleEndian.Uint32(row[4*k:]) }
+	in.to = int(number(3))
+	return list{number(0), number(1), number(2)}, in
 }
 
-// marks is a set of numbers that only shrinks. Any number of searches may use it at once.
-type marks []atomic.Uint64
-
-// all gives the set of the numbers below n.
-func all(n int) marks {
-	m := make(marks, (n+63)/64)
-	for i := range m {
-		m[i].Store(math.MaxUint64)
+// postings reads a list. w.mu is held.
+func (w *raw) postings(term uint32) (p postings, ok bool) {
+	var in part
+	p.list, in = w.list(term)
+	ok = w.read(in)
+	b, there := w.has(in)
+	switch ok = ok && there; {
+	case !ok || p.rest < many:
+	case p.rest < crowded:
+		p.block, ok = b, p.holds(b)
+	default:
+		p.crowd, ok = p.list.crowd(b)
 	}
-	if over := n % 64; over > 0 {
-		m[n/64].Store(1<<over - 1) // what is added is no part of the encoded form
-	}
-	return m
+	return p, ok
 }
 
-func (m marks) has(i uint32) bool { return i/64 < uint32(len(m)) && m[i/64].Load()>>(i%64)&1 != 0 }
-
-func (m marks) drop(i uint32) { m[i/64].And(^(uint64(1) << (i % 64))) }
+// slot reads a document, whose terms are below a number. w.mu is held.
+func (w *raw) slot(at uint32, below int) (s slot, ok bool) {
+	s, in := w.doc(at)
+	ok = w.read(in)
+	b, there := w.has(in)
+	s.terms = b
+	return s, ok && there && s.sound(uint64(below))
+}
 
 // Broken reports that the index was decoded from bytes that say what can not be. Its
 // answers mean nothing then: it is to be built anew.
 func (x *Index) Broken() bool { return x.broken.Load() }
 
-// Load reads all of a decoded index that was not read yet, and reports whether it is one. It
+// Load makes the whole index of one that was decoded, and reports whether it is one. It
 // needs the index to itself. Whatever changes the index calls it; who is about to lose the
 // encoded form does too.
 func (x *Index) Load() bool {
 	w := x.raw
-	if w == nil || w.done || x.Broken() {
+	if w == nil || x.Broken() {
 		return !x.Broken()
 	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	ok := w.readAll()
+	x.slots = make([]slot, len(x.length))
 	for at := 0; ok && at < len(x.slots); at++ {
-		x.placeSlot(uint32(at))
+		x.slots[at], ok = w.slot(uint32(at), x.dict.len())
 	}
+	x.lists = make([]list, x.dict.len())
 	for term := 0; ok && term < len(x.lists); term++ {
-		ok = !w.lists.has(uint32(term)) || x.placeList(uint32(term))
+		var p postings
+		p, ok = w.postings(uint32(term))
+		switch {
+		case p.crowd != nil:
+			p.rest = crowded + uint32(len(x.crowds))
+			x.crowds = append(x.crowds, *p.crowd)
+		case p.block != nil:
+			p.rest = many + uint32(len(x.blocks))
+			x.blocks = append(x.blocks, p.block)
+		}
+		x.lists[term] = p.list
 	}
-	w.held, w.done = nil, true
-	w.mu.Unlock()
+	x.named()
 	if !ok {
 		x.broken.Store(true)
 	}
-	x.named() // finds IDs that are there twice
+	if !x.Broken() {
+		x.raw = nil
+	}
 	return !x.Broken()
-}
-
-// list reports whether a list can be read.
-func (x *Index) list(term uint32) bool {
-	w := x.raw
-	if w == nil || !w.lists.has(term) {
-		return true
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.lists.has(term) {
-		return true // made meanwhile
-	}
-	ok := w.done || w.read(w.ofList(term)) && x.placeList(term)
-	if l := &x.lists[term]; l.rest >= many && l.rest < crowded {
-		ok = ok && l.holds(x.blocks[l.rest-many])
-	}
-	return x.checked(&w.lists, term, ok)
-}
-
-// placeList gives a list its postings, which were read. x.raw.mu is held.
-func (x *Index) placeList(term uint32) bool {
-	l := &x.lists[term]
-	b, ok := x.raw.has(x.raw.ofList(term))
-	switch {
-	case !ok || l.rest < many:
-	case l.rest < crowded:
-		x.blocks[l.rest-many] = b
-	default:
-		x.crowds[l.rest-crowded], ok = l.crowd(b)
-	}
-	return ok
-}
-
-// slot reports whether the terms of a document can be read.
-func (x *Index) slot(at uint32) bool {
-	w := x.raw
-	if w == nil || !w.slots.has(at) {
-		return true
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.slots.has(at) {
-		return true
-	}
-	ok := w.done || w.read(w.ofDoc(at)) && x.placeSlot(at)
-	return x.checked(&w.slots, at, ok && x.slots[at].sound(uint64(x.dict.len())))
-}
-
-// placeSlot makes a slot of what was read. x.raw.mu is held.
-func (x *Index) placeSlot(at uint32) bool {
-	s, from, to := x.raw.doc(at)
-	ok := true
-	s.terms, ok = x.raw.has(part{from, to})
-	x.slots[at] = s
-	return ok
 }
 
 // named makes the table of the documents by ID, which no search needs.
@@ -260,68 +222,115 @@ func (x *Index) named() {
 	if x.ids != nil {
 		return
 	}
-	x.ids = make(map[string]uint32, len(x.slots))
-	for at := range uint32(len(x.slots)) {
+	n := uint32(len(x.length))
+	x.ids = make(map[string]uint32, n)
+	for at := range n {
 		x.ids[x.said(at).id] = at
 	}
-	if len(x.ids) < len(x.slots) {
-		x.broken.Store(true)
+	if len(x.ids) < len(x.length) {
+		x.broken.Store(true) // one is there twice
 	}
 }
 
-// said is a document as the head says it, whose terms may not have been read.
+// said is a document, of a decoded index without its terms.
 func (x *Index) said(at uint32) slot {
-	if x.raw == nil || !x.raw.slots.has(at) {
+	if x.raw == nil {
 		return x.slots[at]
 	}
-	s, _, _ := x.raw.doc(at)
+	s, _ := x.raw.doc(at)
 	return s
 }
 
-func (x *Index) checked(m *marks, i uint32, ok bool) bool {
-	if !ok {
-		x.broken.Store(true)
-		return false
+// slot is a document that readDocs read.
+func (x *Index) slot(at uint32) *slot {
+	if x.raw == nil {
+		return &x.slots[at]
 	}
-	m.drop(i)
-	return true
+	x.raw.mu.Lock()
+	defer x.raw.mu.Unlock()
+	return x.raw.slots[at]
 }
 
-// readable reports whether all that a search is about to read can be: the lists of its
-// probes, and the documents that were chosen.
-func (s *search) readable() bool {
-	s.prefetch()
-	ok := true
-	for i := range s.probes {
-		ok = ok && s.x.list(s.probes[i].term)
+// find gives the number of a term and how many documents have it: 0 of one that is not
+// there.
+func (x *Index) find(term []byte) (id, df uint32) {
+	id, ok := x.dict.find(term)
+	switch {
+	case !ok:
+		return 0, 0
+	case x.raw == nil:
+		return id, x.lists[id].df
 	}
-	for _, c := range s.chosen {
-		ok = ok && s.x.slot(c.slot)
-	}
-	return ok
+	l, _ := x.raw.list(id)
+	return id, l.df
 }
 
-// prefetch reads at once what readable would read one by one. Where it can not, neither can
-// readable.
-func (s *search) prefetch() {
+// readLists gives the probes their postings, and reports whether it can.
+func (s *search) readLists() bool {
 	w := s.x.raw
 	if w == nil {
-		return
+		for i := range s.probes {
+			s.probes[i].in = s.x.postings(s.probes[i].term)
+		}
+		return true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var parts []part
 	for i := range s.probes {
-		if term := s.probes[i].term; w.lists.has(term) {
-			parts = append(parts, w.ofList(term))
+		if _, ok := w.lists[s.probes[i].term]; !ok {
+			_, in := w.list(s.probes[i].term)
+			parts = append(parts, in)
 		}
 	}
+	ok := w.read(parts...) // at once, not one by one
+	for i := range s.probes {
+		p := &s.probes[i]
+		known := false
+		if p.in, known = w.lists[p.term]; known || !ok {
+			continue
+		}
+		if p.in, ok = w.postings(p.term); ok {
+			w.lists[p.term] = p.in
+		}
+	}
+	return s.x.sound(ok)
+}
+
+// readDocs reads the documents that were chosen, and reports whether it can.
+func (s *search) readDocs() bool {
+	w := s.x.raw
+	if w == nil {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var parts []part
 	for _, c := range s.chosen {
-		if w.slots.has(c.slot) {
-			parts = append(parts, w.ofDoc(c.slot))
+		if w.slots[c.slot] == nil {
+			_, in := w.doc(c.slot)
+			parts = append(parts, in)
 		}
 	}
-	w.read(parts...)
+	ok := w.read(parts...)
+	for _, c := range s.chosen {
+		if w.slots[c.slot] != nil || !ok {
+			continue
+		}
+		var d slot
+		if d, ok = w.slot(c.slot, s.x.dict.len()); ok {
+			w.slots[c.slot] = &d
+		}
+	}
+	return s.x.sound(ok)
+}
+
+// sound notes whether what was read could be.
+func (x *Index) sound(ok bool) bool {
+	if !ok {
+		x.broken.Store(true)
+	}
+	return ok
 }
 
 // holds reports whether a block is the postings of a list, the slots ascending to last:

@@ -91,11 +91,10 @@ func (s *search) order() {
 	s.crowds, s.most = 0, 0
 	for i := range s.probes {
 		p := &s.probes[i]
-		l := &s.x.lists[p.term]
 		most := uint32(maxTF / grain)
-		if p.crowd = l.rest >= crowded; p.crowd {
+		if p.in.crowd != nil {
 			s.crowds++
-			most = uint32(s.x.crowds[l.rest-crowded].most)
+			most = uint32(p.in.crowd.most)
 		}
 		p.worth = p.idf * p.weight / asUnit
 		p.most = max(1, p.worth*s.table.reckon(most, 0)>>fracBits)
@@ -103,12 +102,12 @@ func (s *search) order() {
 	}
 	slices.SortStableFunc(s.probes, func(a, b probe) int {
 		switch {
-		case a.crowd != b.crowd && a.crowd:
-			return 1
-		case a.crowd != b.crowd:
-			return -1
-		case !a.crowd:
+		case a.in.crowd == nil && b.in.crowd == nil:
 			return 0
+		case a.in.crowd == nil:
+			return -1
+		case b.in.crowd == nil:
+			return 1
 		}
 		return cmp.Compare(b.most, a.most)
 	})
@@ -118,14 +117,11 @@ func (s *search) order() {
 // credit adds what the postings of one probe are worth.
 func (s *search) credit(p *probe, bit uint64) {
 	x := s.x
-	l := &x.lists[p.term]
 	var one [16]byte
-	b := one[:0]
-	if l.rest < many {
-		b = binary.AppendUvarint(b, uint64(l.last))
-		b = binary.AppendUvarint(b, uint64(l.rest))
-	} else {
-		b = x.blocks[l.rest-many]
+	b := p.in.block
+	if p.in.rest < many {
+		b = binary.AppendUvarint(one[:0], uint64(p.in.last))
+		b = binary.AppendUvarint(b, uint64(p.in.rest))
 	}
 	at, step, tf := uint32(0), uint32(0), uint32(0)
 	for i := 0; i < len(b); {
@@ -149,7 +145,7 @@ func (s *search) credit(p *probe, bit uint64) {
 
 // creditCrowd is credit for a crowd.
 func (s *search) creditCrowd(p *probe) {
-	c := s.x.crowd(p.term)
+	c := p.in.crowd
 	k := 0
 	for w, set := range c.has {
 		s.seen[w] |= set & s.x.there[w]
@@ -198,7 +194,7 @@ func (s *search) raise(rest []probe, bar int64) int64 {
 
 // gain is what a crowd gives to one document.
 func (s *search) gain(p *probe, slot uint32) int64 {
-	tf := s.x.crowd(p.term).find(slot)
+	tf := p.in.crowd.find(slot)
 	if tf == 0 {
 		return 0
 	}
@@ -214,7 +210,7 @@ func (s *search) gain(p *probe, slot uint32) int64 {
 func (s *search) union(rest []probe) (n int) {
 	for w, set := range s.seen[:len(s.x.there)] {
 		for i := range rest {
-			if c := s.x.crowd(rest[i].term); w < len(c.has) {
+			if c := rest[i].in.crowd; w < len(c.has) {
 				set |= c.has[w] & s.x.there[w]
 			}
 		}

@@ -46,6 +46,7 @@ type candidate struct {
 // ranked is one of the best.
 type ranked struct {
 	slot  uint32
+	doc   *slot
 	score int64  // BM25F alone, then all of Parts
 	have  mask   // the units that it has
 	with  uint64 // the probes, as in tally
@@ -114,7 +115,7 @@ func (x *Index) borrow() *search {
 		s = &search{x: x}
 		s.scanner.emit = s.hear
 	}
-	if n := len(x.slots); len(s.tally) < n {
+	if n := len(x.length); len(s.tally) < n {
 		words := (n + n/4 + 63) / 64
 		s.tally, s.seen = make([]tally, 64*words), make([]uint64, words)
 	}
@@ -147,11 +148,11 @@ func (x *Index) Search(q Query) ([]Hit, Drops) {
 	s.parse(q.Text)
 	s.drops.Empty = len(s.units) == 0
 	s.afford()
-	if s.chosen = s.chosen[:0]; !s.readable() {
+	if !s.readLists() {
 		return nil, s.drops
 	}
 	s.accumulate()
-	if s.choose(); !s.readable() {
+	if s.choose(); !s.readDocs() {
 		return nil, s.drops
 	}
 	if s.floor(); len(s.best) == 0 {
@@ -162,8 +163,7 @@ func (x *Index) Search(q Query) ([]Hit, Drops) {
 	hits := make([]Hit, len(s.first))
 	for i, at := range s.first {
 		b := &s.best[at]
-		d := &x.slots[b.slot]
-		hits[i] = Hit{d.id, b.score, b.parts, d.sum}
+		hits[i] = Hit{b.doc.id, b.score, b.parts, b.doc.sum}
 	}
 	return hits, s.drops
 }
