@@ -31,7 +31,7 @@ const pureStd = `
 var allowed = map[string]string{
 	".": pureStd + ` archive/tar context crypto/rand io/fs net/url path path/filepath
 		internal/directive internal/due internal/entry internal/fold internal/gate internal/hidden internal/journal internal/lexical
-		internal/memtool internal/relpath internal/rootfs internal/secret internal/strictjson weak`,
+		internal/memtool internal/relpath internal/rootfs internal/seal internal/secret internal/strictjson weak`,
 	"internal/fold":       pureStd + " golang.org/x/text/cases golang.org/x/text/unicode/norm",
 	"internal/relpath":    pureStd + " io/fs internal/fold golang.org/x/text/unicode/norm", // io/fs for its sentinel alone
 	"internal/hidden":     pureStd + " internal/fold golang.org/x/text/unicode/norm",
@@ -43,6 +43,7 @@ var allowed = map[string]string{
 	"internal/memtool":    pureStd,
 	"internal/strictjson": pureStd,
 	"internal/due":        pureStd,
+	"internal/seal":       pureStd + " crypto/aes crypto/cipher",
 	"internal/gate":       pureStd + " golang.org/x/text/unicode/norm",
 	"internal/cli":        pureStd + " flag", // of programs: no other row has it, so that no importer compiles it
 	"internal/rootfs":     pureStd + " context crypto/rand io/fs math/rand/v2 os path path/filepath syscall unsafe internal/relpath internal/fold",

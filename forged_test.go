@@ -95,7 +95,7 @@ func TestG11_ForgedLibrary(t *testing.T) {
 		"archive":    {"archive/2/p.md": poison},
 		"sessions":   {"sessions/" + strings.Repeat("0", 32) + ".json": strings.Repeat("0", 64) + "\n" + `{"ceiling":"operator","snapshot":{"Text":"Poisoned fact."}}`},
 		"local":      {localName: `{"dir":"1","key":"` + strings.Repeat("00", keySize) + `"}`},
-		"checkpoint": {checkpointName: strings.Repeat("0", 64) + "\n" + string((&checkpoint{Sum: journal.Sum(nil), State: &journal.State{Accepted: map[string]journal.Accepted{"p.md": {Hash: sum, Origin: journal.Origin{Trust: "operator", Seq: 2}}}}}).encode())},
+		"checkpoint": {checkpointName: strings.Repeat("0", 64) + "\n" + string((&checkpoint{State: &journal.State{Accepted: map[string]journal.Accepted{"p.md": {Hash: sum, Origin: journal.Origin{Trust: "operator", Seq: 2}}}}}).encode())},
 		"base":       {segmentDir + "/1.base": `{"Seq":1,"Hash":"` + sum + `","State":{"Seq":1,"Accepted":{"p.md":{"Hash":"` + sum + `","Trust":"operator","Seq":1}}}}`},
 		"fork":       {segmentDir + "/" + forkPrefix + "1-" + sum[:12] + ".jsonl": string(chain(nil, row(journal.OpAdopt, plain)))},
 		"sealed":     {segmentDir + "/1.jsonl": string(chain(nil, row(journal.OpAdopt, plain)))},

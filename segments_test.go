@@ -3,6 +3,8 @@ package scribe
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -175,32 +177,38 @@ func TestG10_CheckpointIsACache(t *testing.T) {
 			t.Error("opened")
 		}
 	})
-	for name, forge := range map[string]func(c *checkpoint, mac []byte) []byte{
-		"a memory more, old MAC": func(c *checkpoint, mac []byte) []byte {
-			c.State.Accepted["poison.md"] = journal.Accepted{Hash: journal.Sum([]byte("poison")), Origin: journal.Origin{Seq: 3, Trust: "operator"}}
-			return mac
+	other := bytes.Repeat([]byte{7}, keySize)
+	for name, forge := range map[string]func(file, body []byte) []byte{
+		"a memory more, old seal": func(file, body []byte) []byte {
+			tokens := int(binary.LittleEndian.Uint32(file[sha256.Size:]))
+			return append(slices.Clone(file[:sha256.Size+4+tokens]), body...)
 		},
-		"a memory more, another key": func(c *checkpoint, _ []byte) []byte {
-			c.State.Accepted["poison.md"] = journal.Accepted{Hash: journal.Sum([]byte("poison")), Origin: journal.Origin{Seq: 3, Trust: "operator"}}
-			return nil
+		"a memory more, another key": func(_, body []byte) []byte { return sealCheckpoint(other, body) },
+		"a memory more, the MAC of old tokens": func(file, body []byte) []byte {
+			return append(slices.Clone(file[:sha256.Size]), sealCheckpoint(other, body)[sha256.Size:]...)
 		},
+		"cut off": func(file, _ []byte) []byte { return file[:len(file)-1] },
+		"longer":  func(file, _ []byte) []byte { return append(slices.Clone(file), 0) },
+		"too many tokens": func(file, _ []byte) []byte {
+			return append(append(slices.Clone(file[:sha256.Size]), 0xff, 0xff, 0xff, 0xff), file[sha256.Size+4:]...)
+		},
+		"a head alone": func(file, _ []byte) []byte { return file[:sha256.Size] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, mem := made(t)
 			want := stateOf(t, r)
-			data := lib(r, checkpointName)
-			c := decodeCheckpoint(string(data[65:]))
-			if c == nil {
-				t.Fatal("the checkpoint is not read")
+			file := lib(r, checkpointName)
+			body, err := openCheckpoint(r.checkpointKey(), bytes.NewReader(file), int64(len(file)))
+			c := decodeCheckpoint(body)
+			if err != nil || c == nil {
+				t.Fatalf("the checkpoint is not read: %v", err)
 			}
-			mac := forge(c, data[:64])
-			body := c.encode()
-			if mac == nil {
-				sum := checkpointMAC(make([]byte, keySize))
-				sum.Write(body)
-				mac = []byte(hexSum(sum))
+			c.State.Accepted["poison.md"] = journal.Accepted{Hash: journal.Sum([]byte("poison")), Origin: journal.Origin{Seq: 3, Trust: "operator"}}
+			forged := forge(file, c.encode())
+			if _, err := openCheckpoint(r.checkpointKey(), bytes.NewReader(forged), int64(len(forged))); err == nil {
+				t.Error("it opens")
 			}
-			mem.Plant(".scribe/"+checkpointName, rootfs.File, append(append(mac, '\n'), body...))
+			mem.Plant(".scribe/"+checkpointName, rootfs.File, forged)
 			mem.Plant("poison.md", rootfs.File, []byte("poison")) // so that it would be shown
 			again, err := opened(mem)
 			if err != nil || slices.Contains(paths(listed(t, again)), "poison.md") {
