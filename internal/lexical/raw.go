@@ -87,6 +87,14 @@ func (w *raw) read(parts ...part) bool {
 	return w.fill(runs)
 }
 
+// bytes gives a part of the body, and reads it where it has to. w.mu is held.
+func (w *raw) bytes(p part) ([]byte, bool) {
+	if !w.read(p) {
+		return nil, false
+	}
+	return w.has(p)
+}
+
 // readAll reads the body. w.mu is held.
 func (w *raw) readAll() bool {
 	if w.body == nil || w.failed {
@@ -151,9 +159,8 @@ func (w *raw) list(term uint32) (l list, in part) {
 func (w *raw) postings(term uint32) (p postings, ok bool) {
 	var in part
 	p.list, in = w.list(term)
-	ok = w.read(in)
-	b, there := w.has(in)
-	switch ok = ok && there; {
+	b, ok := w.bytes(in)
+	switch {
 	case !ok || p.rest < many:
 	case p.rest < crowded:
 		p.block, ok = b, p.holds(b)
@@ -166,10 +173,8 @@ func (w *raw) postings(term uint32) (p postings, ok bool) {
 // slot reads a document, whose terms are below a number. w.mu is held.
 func (w *raw) slot(at uint32, below int) (s slot, ok bool) {
 	s, in := w.doc(at)
-	ok = w.read(in)
-	b, there := w.has(in)
-	s.terms = b
-	return s, ok && there && s.sound(uint64(below))
+	s.terms, ok = w.bytes(in)
+	return s, ok && s.sound(uint64(below))
 }
 
 // Broken reports that the index was decoded from bytes that say what can not be. Its
